@@ -1,0 +1,35 @@
+# Compiler settings shared by all targets: pypto_compile_options is linked privately by each.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(PYPTO_CCACHE ccache)
+if(PYPTO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PYPTO_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${PYPTO_CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+
+add_library(pypto_compile_options INTERFACE)
+target_compile_options(pypto_compile_options INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual -Wundef -Wvla
+  $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
+  -ffp-contract=off -fno-math-errno)
+if(PYPTO_WARNINGS_AS_ERRORS)
+  target_compile_options(pypto_compile_options INTERFACE -Werror)
+endif()
+if(PYPTO_SANITIZE)
+  target_compile_options(pypto_compile_options INTERFACE
+    -fsanitize=${PYPTO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(pypto_compile_options INTERFACE -fsanitize=${PYPTO_SANITIZE})
+endif()
