@@ -3,6 +3,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace pypto::base {
@@ -42,21 +43,18 @@ std::string_view StatusCodeName(StatusCode code) {
 
 Status::Status(StatusCode code, std::string message) {
   if (code == StatusCode::kOk) return;
-  detail_ = std::make_unique<Detail>();
+  detail_ = new Detail();
   detail_->code = code;
   detail_->message = std::move(message);
 }
 
-Status::Status(const Status& other) : detail_(other.detail_ ? std::make_unique<Detail>(*other.detail_) : nullptr) {}
+Status::Status(const Status& other) : detail_(other.detail_ ? new Detail(*other.detail_) : nullptr) {}
 
 Status& Status::operator=(const Status& other) {
-  if (this != &other) detail_ = other.detail_ ? std::make_unique<Detail>(*other.detail_) : nullptr;
-  return *this;
+  return *this = Status(other);
 }
 
-Status::Status(Status&&) noexcept = default;
-Status& Status::operator=(Status&&) noexcept = default;
-Status::~Status() = default;
+void Status::Destroy() noexcept { delete detail_; }
 
 StatusCode Status::code() const noexcept { return detail_ ? detail_->code : StatusCode::kOk; }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,9 +57,14 @@ class [[nodiscard]] PYPTO_API Status {
   Status(StatusCode code, std::string message);
   Status(const Status& other);
   Status& operator=(const Status& other);
-  Status(Status&&) noexcept;
-  Status& operator=(Status&&) noexcept;
-  ~Status();
+  Status(Status&& other) noexcept : detail_(std::exchange(other.detail_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    std::swap(detail_, other.detail_);
+    return *this;
+  }
+  ~Status() {
+    if (detail_ != nullptr) [[unlikely]] Destroy();
+  }
 
   bool ok() const noexcept { return detail_ == nullptr; }
   StatusCode code() const noexcept;
@@ -85,7 +89,8 @@ class [[nodiscard]] PYPTO_API Status {
 
  private:
   struct Detail;
-  std::unique_ptr<Detail> detail_;
+  void Destroy() noexcept;
+  Detail* detail_ = nullptr;  // owned
 };
 
 inline Status OkStatus() noexcept { return Status(); }
