@@ -1,0 +1,55 @@
+// The device engine: executes a plan on the cores of one simulated device.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pypto/base/status.h"
+
+namespace pypto::device {
+
+// From device addresses to host memory. Given by the owner of device memory; called from the launching thread only.
+class AddressMap {
+ public:
+  virtual ~AddressMap() = default;
+  // Host pointer of [address, address + bytes), or null when that is not inside one live allocation.
+  virtual std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept = 0;
+};
+
+struct EngineOptions {
+  uint32_t cores = 1;          // the calling thread counts as one
+  uint64_t shake_seed = 0;     // not 0: strict mode, nothing is assumed about which core runs what
+};
+
+// A program image made ready to run. Immutable; thread-safe; shared between launches and devices.
+class Executable {
+ public:
+  // kProgramFormat when the image is damaged.
+  static base::Result<std::shared_ptr<const Executable>> Load(std::span<const uint8_t> image);
+  virtual ~Executable() = default;
+  virtual std::string_view entry() const noexcept = 0;  // the kernel's name
+};
+
+struct LaunchOutcome {
+  int32_t acl_code = 0;  // 0, or 507015 for a kernel fault, 107023 when aborted
+  std::string message;   // empty on success
+};
+
+// The cores of one device. Threads start when a launch first has work for more than one core; they end with the engine.
+// Thread rule: one launch at a time; the caller's thread acts as a core.
+class Engine {
+ public:
+  static std::unique_ptr<Engine> Make(const EngineOptions& options);
+  virtual ~Engine() = default;
+  // Runs a launch to its end. `block` begins with program::LaunchHeader. `abort` is looked at between root instances
+  // and between tiles; may be null. No allocation once the same executable has run with the same shapes.
+  virtual LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
+                            const std::atomic<bool>* abort) = 0;
+};
+
+}  // namespace pypto::device

@@ -1,0 +1,70 @@
+// Builds a Program statement by statement; the one place where shapes, dtypes and valid extents are inferred.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pypto/program/program.h"
+
+namespace pypto::program {
+
+// Used by the front end while a kernel is traced, and by tests. Errors are kInvalidArgument, kTypeMismatch or
+// kOutOfRange with the text of reference/frontend.md; the caller adds the source place (set with SetPlace).
+// Thread rule: one thread.
+class PYPTO_API Builder {
+ public:
+  explicit Builder(std::string name);
+
+  // Parameters, in signature order, before any statement. A dim is a static size, or nullopt: dynamic (a new symbol).
+  // `symbol_names`: same length as dims or empty; equal non-empty names are one symbol.
+  base::Result<TensorId> AddTensorParameter(const std::string& name, DType dtype,
+                                            const std::vector<std::optional<int64_t>>& dims,
+                                            const std::vector<std::string>& symbol_names);
+  // An integer scalar is an expression; a floating one is an operand.
+  base::Result<Operand> AddScalarParameter(const std::string& name, ScalarKind kind);
+
+  void SetPlace(SourcePlace place) { place_ = place; }
+  void SetTiles(TileShapes tiles) { tiles_ = std::move(tiles); }
+  uint32_t AddFile(const std::string& base_name);
+  void SetSource(std::string source);
+
+  base::Result<TensorId> Declare(const std::string& name, DType dtype, const std::vector<ExprId>& shape);
+  base::Result<TensorId> Op(OpCode code, std::vector<Operand> inputs, OpAttributes attributes);
+  // full/zeros: value is a number operand; attributes.dtype is the dtype.
+  base::Result<TensorId> Fill(Operand value, DType dtype, const std::vector<int64_t>& shape,
+                              const std::vector<ExprId>& valid);
+  // Window of static extent; valid = clamp(valid of base - offset, 0, shape) unless given.
+  base::Result<TensorId> Slice(TensorId base, const std::vector<int64_t>& shape, const std::vector<ExprId>& offsets,
+                               const std::vector<ExprId>& valid);
+  // One entry of shape may be -1.
+  base::Result<TensorId> Reshape(TensorId base, const std::vector<int64_t>& shape, const std::vector<ExprId>& valid);
+  base::Status Move(TensorId destination, TensorId source);
+  base::Status Assemble(TensorId destination, TensorId source, const std::vector<ExprId>& offsets);
+
+  // Opens a loop; statements go into its body until EndLoop. Returns the index expression.
+  base::Result<ExprId> BeginLoop(const std::string& name, ExprId start, ExprId stop, ExprId step, bool parallel,
+                                 bool submit_before);
+  base::Status EndLoop();
+  base::Status BeginIf(ExprId condition);
+  base::Status BeginElse();
+  base::Status EndIf();
+
+  ExprPool& exprs() { return program_.exprs; }
+  const Tensor& tensor(TensorId id) const { return program_.tensors[id]; }
+  const Program& program() const { return program_; }
+  // Verifies and hands the program over; the builder is empty afterwards. Open loops or branches: kFailedPrecondition.
+  base::Result<Program> Finish();
+
+ private:
+  base::Result<TensorId> NewTensor(Tensor tensor);
+  Block& current() { return *open_.back(); }
+  Program program_;
+  SourcePlace place_;
+  TileShapes tiles_;
+  std::vector<Block*> open_;
+  // What each open block belongs to: 'L' loop, 'T' then, 'E' else.
+  std::vector<char> kinds_;
+};
+
+}  // namespace pypto::program

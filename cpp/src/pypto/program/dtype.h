@@ -1,0 +1,49 @@
+// Data types of tensor elements. The numbers are part of the program file format.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "pypto/base/export.h"
+
+namespace pypto::program {
+
+enum class DType : uint8_t {
+  kFp32 = 0,
+  kFp16 = 1,
+  kBf16 = 2,
+  kInt32 = 3,
+  kInt8 = 4,
+  kBool = 5,
+  kInt16 = 6,
+  kInt64 = 7,
+  kUint8 = 8,
+  kUint16 = 9,
+  kUint32 = 10,
+  kUint64 = 11,
+};
+
+inline constexpr int kDTypeCount = 12;
+
+enum class DTypeKind : uint8_t { kFloat, kSigned, kUnsigned, kBool };
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;        // "FP32", shown to users as DT_FP32
+  std::string_view torch_name;  // "float32"
+  uint32_t bytes;               // of one element
+  DTypeKind kind;
+  bool computes;  // operations of this version accept it
+};
+
+PYPTO_API const DTypeInfo& InfoOf(DType dtype);
+PYPTO_API std::optional<DType> DTypeFromName(std::string_view name);  // "FP32"
+inline bool IsFloat(DType dtype) { return InfoOf(dtype).kind == DTypeKind::kFloat; }
+inline uint32_t BytesOf(DType dtype) { return InfoOf(dtype).bytes; }
+
+// A set of dtypes as one bit each.
+using DTypeMask = uint32_t;
+constexpr DTypeMask MaskOf(DType dtype) { return DTypeMask{1} << static_cast<uint32_t>(dtype); }
+
+}  // namespace pypto::program

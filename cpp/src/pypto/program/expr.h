@@ -1,0 +1,115 @@
+// Symbolic integer expressions: dims, loop indices, scalar parameters and what is computed from them.
+//
+// Expressions are 64-bit signed. Division truncates toward zero and the remainder has the sign of the dividend (as in
+// C). A pool hash-conses its nodes and keeps sums of products with constants in one canonical order, so that two ids
+// are equal when the expressions differ only by linear rewriting: (i + 1) * 32 - i * 32 is the constant 32.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "pypto/base/status.h"
+
+namespace pypto::program {
+
+using ExprId = uint32_t;
+inline constexpr ExprId kNoExpr = UINT32_MAX;
+
+enum class ExprOp : uint8_t {
+  kConst = 0,      // value
+  kSymbol = 1,     // a: index into the symbols (dynamic dims)
+  kScalar = 2,     // a: index into the scalar parameters, an integer one
+  kLoopIndex = 3,  // a: loop id
+  kAdd = 4,
+  kMul = 5,
+  kDiv = 6,  // truncates; a zero divisor is a kernel fault
+  kMod = 7,
+  kMin = 8,
+  kMax = 9,
+  kEq = 10,  // comparisons and logic give 0 or 1
+  kNe = 11,
+  kLt = 12,
+  kLe = 13,
+  kAnd = 14,
+  kOr = 15,
+  kNot = 16,     // a
+  kSelect = 17,  // a ? b : c
+};
+
+// Children have smaller ids than their parent.
+struct ExprNode {
+  ExprOp op = ExprOp::kConst;
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+  int64_t value = 0;
+  bool operator==(const ExprNode&) const = default;
+};
+
+// Owned by a Program or a Plan. Thread rule: one thread builds; afterwards read-only from any thread.
+class PYPTO_API ExprPool {
+ public:
+  ExprId Const(int64_t value);
+  ExprId Symbol(uint32_t index);
+  ExprId Scalar(uint32_t index);
+  ExprId LoopIndex(uint32_t loop);
+  ExprId Add(ExprId a, ExprId b);
+  ExprId Sub(ExprId a, ExprId b);
+  ExprId Mul(ExprId a, ExprId b);
+  ExprId Neg(ExprId a);
+  // kDiv … kSelect; folds constants and identities. A constant zero divisor is kInvalidArgument.
+  base::Result<ExprId> Make(ExprOp op, ExprId a, ExprId b = kNoExpr, ExprId c = kNoExpr);
+  ExprId Min(ExprId a, ExprId b);
+  ExprId Max(ExprId a, ExprId b);
+  ExprId CeilDiv(ExprId a, int64_t divisor);  // for a >= 0, divisor > 0
+  ExprId AlignUp(ExprId a, int64_t alignment);
+  // Min(Max(value, 0), limit)
+  ExprId Clamp(ExprId value, ExprId limit);
+
+  std::optional<int64_t> ConstantValue(ExprId id) const;
+  bool IsConstant(ExprId id, int64_t value) const;
+  // Values the expression can be proven to lie in; wide open when nothing is known. Symbols and loop counts are >= 0.
+  std::pair<int64_t, int64_t> Range(ExprId id) const;
+
+  const ExprNode& node(ExprId id) const { return nodes_[id]; }
+  std::span<const ExprNode> nodes() const { return nodes_; }
+  size_t size() const { return nodes_.size(); }
+  // Takes nodes as read from a file; kProgramFormat when a child does not precede its parent or an op is unknown.
+  static base::Result<ExprPool> FromNodes(std::vector<ExprNode> nodes);
+
+  using NameOf = std::function<std::string(const ExprNode& leaf)>;
+  std::string ToText(ExprId id, const NameOf& name_of) const;
+
+ private:
+  struct Linear;  // constant + sum of coefficient * atom
+  ExprId Intern(const ExprNode& node);
+  Linear LinearOf(ExprId id) const;
+  ExprId FromLinear(const Linear& form);
+  std::vector<ExprNode> nodes_;
+  std::unordered_multimap<uint64_t, ExprId> index_;
+};
+
+// What the leaves of an expression stand for while it is evaluated.
+struct ExprEnvironment {
+  std::span<const int64_t> symbols;
+  std::span<const int64_t> scalars;
+  std::span<const int64_t> loop_indices;
+};
+
+enum class EvalOutcome : uint8_t { kOk, kDivisionByZero, kOverflow };
+
+// Evaluates the nodes `wanted` (ascending ids, closed under children) into slots[id]. No allocation.
+PYPTO_API EvalOutcome EvaluateNodes(std::span<const ExprNode> nodes, std::span<const ExprId> wanted,
+                                    const ExprEnvironment& environment, std::span<int64_t> slots);
+// One expression with its children; allocates. For the host side and for tests.
+PYPTO_API base::Result<int64_t> Evaluate(const ExprPool& pool, ExprId id, const ExprEnvironment& environment);
+// `roots` and everything below them, ascending.
+PYPTO_API std::vector<ExprId> CloseUnderChildren(std::span<const ExprNode> nodes, std::span<const ExprId> roots);
+
+}  // namespace pypto::program

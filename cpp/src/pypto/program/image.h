@@ -1,0 +1,49 @@
+// The program image: one byte string that the device loads and that a program file holds.
+//
+// Layout, little-endian: magic "PYPTOIMG", format version, platform, fingerprint, section table (kind, offset, bytes,
+// checksum), sections: plan, debug, one device binary per chip; a checksum over everything before it at the end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pypto/base/sha256.h"
+#include "pypto/program/plan.h"
+
+namespace pypto::program {
+
+inline constexpr std::array<uint8_t, 8> kImageMagic = {'P', 'Y', 'P', 'T', 'O', 'I', 'M', 'G'};
+inline constexpr uint32_t kImageVersion = 1;
+
+// AI-core code for one chip, made elsewhere.
+struct DeviceBinary {
+  std::string chip;
+  std::vector<uint8_t> bytes;
+};
+
+// Immutable once made. Thread-safe.
+struct Image {
+  std::string platform;  // "a2a3sim", …
+  Plan plan;
+  DebugInfo debug;
+  std::vector<DeviceBinary> binaries;
+  base::Digest fingerprint{};   // of plan, platform and format version; not of the debug section
+  std::vector<uint8_t> bytes;   // what goes to the device and to files
+};
+
+// Serialises, fingerprints, and keeps the bytes.
+PYPTO_API std::shared_ptr<const Image> MakeImage(std::string platform, Plan plan, DebugInfo debug,
+                                                 std::vector<DeviceBinary> binaries);
+
+// kProgramFormat, with what is wrong, for anything truncated, altered, or of a newer version.
+PYPTO_API base::Result<std::shared_ptr<const Image>> ReadImage(std::span<const uint8_t> bytes);
+
+// Cheap: looks at magic and length only.
+PYPTO_API bool LooksLikeImage(std::span<const uint8_t> bytes);
+
+}  // namespace pypto::program

@@ -1,0 +1,96 @@
+// The launch block: the argument bytes of one launch, and the statistics block. The only layout shared by the host and
+// the engine. Little-endian, versioned; every record starts at a multiple of 8.
+//
+//   LaunchHeader
+//   parameter slots   u64 × parameter_count, in signature order
+//                     tensor: device address, or kInlineFlag | offset from the start of the block
+//                     scalar: int64, or the bits of a double
+//   symbols           i64 × symbol_count
+//   inline data       host inputs of at most kInlineLimit bytes each, each at a multiple of 64
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace pypto::program {
+
+inline constexpr uint32_t kLaunchMagic = 0x4c505950;  // "PYPL"
+inline constexpr uint16_t kLaunchVersion = 1;
+inline constexpr uint64_t kInlineFlag = uint64_t{1} << 63;
+inline constexpr uint64_t kInlineLimit = 2048;
+inline constexpr uint64_t kInlineAlignment = 64;
+inline constexpr uint64_t kStatisticsBytes = 4096;
+
+enum LaunchFlags : uint16_t {
+  kRecordTasks = 1,  // write one entry per device task into the statistics block
+};
+
+struct LaunchPool {
+  uint64_t unit = 0;      // bytes for depth 1
+  uint64_t offset = 0;    // from the start of a copy of the workspace
+  uint64_t capacity = 0;  // depth * unit
+  uint32_t depth = 0;
+  uint32_t reserved = 0;
+};
+
+struct LaunchHeader {
+  uint32_t magic = kLaunchMagic;
+  uint16_t version = kLaunchVersion;
+  uint16_t flags = 0;
+  uint32_t bytes = 0;  // of the whole block
+  uint32_t parameter_count = 0;
+  uint32_t symbol_count = 0;
+  uint32_t parallelism = 1;
+  uint64_t workspace_address = 0;  // 0 when workspace_bytes is 0
+  uint64_t workspace_bytes = 0;
+  uint64_t statistics_address = 0;  // 0: none wanted
+  uint64_t statistics_bytes = 0;
+  std::array<LaunchPool, 3> pools;  // root_inner, assemble_outcast, exclusive_outcast
+  uint64_t boundary_offset = 0;
+  uint64_t boundary_bytes = 0;
+  uint64_t copy_bytes = 0;  // of one parallel copy
+  uint32_t max_instances_per_task = 128;
+  uint32_t reserved = 0;
+};
+
+static_assert(sizeof(LaunchPool) == 32);
+static_assert(sizeof(LaunchHeader) == 184);
+static_assert(offsetof(LaunchHeader, workspace_address) == 24);
+static_assert(offsetof(LaunchHeader, pools) == 56);
+static_assert(offsetof(LaunchHeader, max_instances_per_task) == 176);
+
+// Why a launch ended early.
+enum class FaultKind : uint32_t {
+  kNone = 0,
+  kBadBlock = 1,          // the block does not fit the program
+  kBudgetMismatch = 2,    // host and engine computed different budgets
+  kBadAddress = 3,        // a tensor does not lie inside live device memory
+  kNegativeOffset = 4,    // a view starts before its base
+  kDivisionByZero = 5,
+  kOverflow = 6,          // of an expression
+  kWorkspace = 7,         // an instance does not fit an empty task
+  kAborted = 8,
+  kZeroStep = 9,
+};
+
+// Written by the engine at the start of the statistics block. Times are ticks of the device's clock.
+struct LaunchStatistics {
+  uint64_t launches = 0;  // of this handle, since the block was zeroed
+  uint64_t begin_ticks = 0;
+  uint64_t end_ticks = 0;
+  double ticks_per_second = 0;
+  uint32_t fault = 0;  // FaultKind
+  uint32_t fault_place = 0;
+  int64_t fault_value = 0;
+  uint64_t root_instances = 0;
+  uint64_t device_tasks = 0;
+  uint64_t leaf_tiles = 0;
+  uint64_t alloc_failures = 0;
+  std::array<uint64_t, 3> peak_bytes{};         // this launch
+  std::array<uint64_t, 3> largest_peak_bytes{}; // over the launches of this handle
+};
+
+static_assert(sizeof(LaunchStatistics) <= 256);
+
+}  // namespace pypto::program
