@@ -17,7 +17,8 @@ TEST(Checked, AddSaysWhenItOverflows) {
 }
 
 TEST(Checked, MultiplySaysWhenItOverflows) {
-  EXPECT_EQ(CheckedMul<uint64_t>(uint64_t{1} << 32, (uint64_t{1} << 32) - 1), (uint64_t{1} << 32) * ((uint64_t{1} << 32) - 1));
+  EXPECT_EQ(CheckedMul<uint64_t>(uint64_t{1} << 32, (uint64_t{1} << 32) - 1),
+            (uint64_t{1} << 32) * ((uint64_t{1} << 32) - 1));
   EXPECT_FALSE(CheckedMul<uint64_t>(uint64_t{1} << 32, uint64_t{1} << 32));
 }
 

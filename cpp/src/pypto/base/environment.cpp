@@ -11,9 +11,8 @@ namespace pypto::base {
 namespace {
 
 constexpr std::string_view kKnown[] = {
-    "PYPTO_ACL_LIBRARY", "PYPTO_ACL_LAYERS",     "PYPTO_MOCK_DEVICES", "PYPTO_MOCK_CORES",
-    "PYPTO_MOCK_SOC",    "PYPTO_MOCK_MEMORY_MB", "PYPTO_MOCK_STRICT",  "PYPTO_STRACE",
-    "PYPTO_SIMD",        "PYPTO_CACHE_DIR",
+    "PYPTO_ACL_LIBRARY",    "PYPTO_ACL_LAYERS",  "PYPTO_MOCK_DEVICES", "PYPTO_MOCK_CORES", "PYPTO_MOCK_SOC",
+    "PYPTO_MOCK_MEMORY_MB", "PYPTO_MOCK_STRICT", "PYPTO_STRACE",       "PYPTO_SIMD",       "PYPTO_CACHE_DIR",
 };
 
 bool IsKnown(std::string_view name) {

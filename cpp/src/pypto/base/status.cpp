@@ -50,9 +50,7 @@ Status::Status(StatusCode code, std::string message) {
 
 Status::Status(const Status& other) : detail_(other.detail_ ? new Detail(*other.detail_) : nullptr) {}
 
-Status& Status::operator=(const Status& other) {
-  return *this = Status(other);
-}
+Status& Status::operator=(const Status& other) { return *this = Status(other); }
 
 void Status::Destroy() noexcept { delete detail_; }
 

@@ -63,7 +63,8 @@ class [[nodiscard]] PYPTO_API Status {
     return *this;
   }
   ~Status() {
-    if (detail_ != nullptr) [[unlikely]] Destroy();
+    if (detail_ != nullptr) [[unlikely]]
+      Destroy();
   }
 
   bool ok() const noexcept { return detail_ == nullptr; }
@@ -103,8 +104,8 @@ PYPTO_API std::string Format(const char* format, ...) __attribute__((format(prin
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}             // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {}     // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const noexcept { return value_.has_value(); }
   const Status& status() const& noexcept { return status_; }
@@ -128,16 +129,18 @@ class [[nodiscard]] Result {
 #define PYPTO_CONCAT_INNER(a, b) a##b
 #define PYPTO_CONCAT(a, b) PYPTO_CONCAT_INNER(a, b)
 
-#define PYPTO_RETURN_IF_ERROR(expression)                                   \
-  do {                                                                      \
-    ::pypto::base::Status pypto_status = (expression);                      \
-    if (!pypto_status.ok()) [[unlikely]] return pypto_status;               \
+#define PYPTO_RETURN_IF_ERROR(expression)              \
+  do {                                                 \
+    ::pypto::base::Status pypto_status = (expression); \
+    if (!pypto_status.ok()) [[unlikely]]               \
+      return pypto_status;                             \
   } while (false)
 
 // PYPTO_ASSIGN_OR_RETURN(auto value, Compute());
 #define PYPTO_ASSIGN_OR_RETURN(target, expression) \
   PYPTO_ASSIGN_OR_RETURN_INNER(PYPTO_CONCAT(pypto_result_, __LINE__), target, expression)
-#define PYPTO_ASSIGN_OR_RETURN_INNER(result, target, expression)            \
-  auto result = (expression);                                               \
-  if (!result.ok()) [[unlikely]] return std::move(result).status();         \
+#define PYPTO_ASSIGN_OR_RETURN_INNER(result, target, expression) \
+  auto result = (expression);                                    \
+  if (!result.ok()) [[unlikely]]                                 \
+    return std::move(result).status();                           \
   target = std::move(result).value()
