@@ -15,6 +15,9 @@ namespace pypto::program {
 class PYPTO_API Builder {
  public:
   explicit Builder(std::string name);
+  // Open blocks are kept by address.
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
 
   // Parameters, in signature order, before any statement. A dim is a static size, or nullopt: dynamic (a new symbol).
   // `symbol_names`: same length as dims or empty; equal non-empty names are one symbol.
@@ -58,6 +61,14 @@ class PYPTO_API Builder {
 
  private:
   base::Result<TensorId> NewTensor(Tensor tensor);
+  base::Status CheckTensor(TensorId id, const char* op) const;
+  base::Status CheckExprs(const std::vector<ExprId>& ids, const char* op) const;
+  base::Status CheckTarget(TensorId destination, TensorId source, const char* op) const;
+  base::Status CheckOffsets(const std::vector<ExprId>& offsets, size_t rank, const char* op) const;
+  base::Result<std::vector<ExprId>> GivenValid(const std::vector<ExprId>& valid, const std::vector<int64_t>& shape,
+                                               const char* op);
+  base::Result<ExprId> DimOf(const std::optional<int64_t>& dim, const std::string& symbol_name, uint32_t axis);
+  void BoundLoop(uint32_t loop, ExprId start, ExprId stop, ExprId step);
   Block& current() { return *open_.back(); }
   Program program_;
   SourcePlace place_;

@@ -52,6 +52,8 @@ struct ExprNode {
   bool operator==(const ExprNode&) const = default;
 };
 
+struct LinearForm;  // expr_linear.h
+
 // Owned by a Program or a Plan. Thread rule: one thread builds; afterwards read-only from any thread.
 class PYPTO_API ExprPool {
  public:
@@ -71,6 +73,9 @@ class PYPTO_API ExprPool {
   ExprId AlignUp(ExprId a, int64_t alignment);
   // Min(Max(value, 0), limit)
   ExprId Clamp(ExprId value, ExprId limit);
+  // The index of `loop` lies in [low, high] wherever it is read; makes ranges of expressions of it narrower. Given
+  // before the first LoopIndex(loop).
+  void SetLoopBounds(uint32_t loop, ExprId low, ExprId high);
 
   std::optional<int64_t> ConstantValue(ExprId id) const;
   bool IsConstant(ExprId id, int64_t value) const;
@@ -87,11 +92,19 @@ class PYPTO_API ExprPool {
   std::string ToText(ExprId id, const NameOf& name_of) const;
 
  private:
-  struct Linear;  // constant + sum of coefficient * atom
+  friend class ExprFolder;
   ExprId Intern(const ExprNode& node);
-  Linear LinearOf(ExprId id) const;
-  ExprId FromLinear(const Linear& form);
+  LinearForm LinearOf(ExprId id) const;
+  ExprId FromLinear(const LinearForm& form);
+  ExprId ProductOf(ExprId a, ExprId b);
+  ExprId MulForms(const LinearForm& a, const LinearForm& b, ExprId fallback_a, ExprId fallback_b);
+  std::optional<LinearForm> Substitute(const LinearForm& form, bool lower) const;
+  std::pair<int64_t, int64_t> PlainRange(const LinearForm& form) const;
+  std::pair<int64_t, int64_t> RangeOf(const LinearForm& form) const;
+  std::pair<int64_t, int64_t> RangeOfNode(const ExprNode& node, ExprId id) const;
   std::vector<ExprNode> nodes_;
+  std::vector<std::pair<int64_t, int64_t>> ranges_;  // one per node
+  std::unordered_map<uint32_t, std::pair<ExprId, ExprId>> loop_bounds_;
   std::unordered_multimap<uint64_t, ExprId> index_;
 };
 

@@ -32,8 +32,8 @@ struct Image {
   Plan plan;
   DebugInfo debug;
   std::vector<DeviceBinary> binaries;
-  base::Digest fingerprint{};   // of plan, platform and format version; not of the debug section
-  std::vector<uint8_t> bytes;   // what goes to the device and to files
+  base::Digest fingerprint{};  // of plan, platform and format version; not of the debug section
+  std::vector<uint8_t> bytes;  // what goes to the device and to files
 };
 
 // Serialises, fingerprints, and keeps the bytes.

@@ -63,13 +63,13 @@ static_assert(offsetof(LaunchHeader, max_instances_per_task) == 176);
 // Why a launch ended early.
 enum class FaultKind : uint32_t {
   kNone = 0,
-  kBadBlock = 1,          // the block does not fit the program
-  kBudgetMismatch = 2,    // host and engine computed different budgets
-  kBadAddress = 3,        // a tensor does not lie inside live device memory
-  kNegativeOffset = 4,    // a view starts before its base
+  kBadBlock = 1,        // the block does not fit the program
+  kBudgetMismatch = 2,  // host and engine computed different budgets
+  kBadAddress = 3,      // a tensor does not lie inside live device memory
+  kNegativeOffset = 4,  // a view starts before its base
   kDivisionByZero = 5,
-  kOverflow = 6,          // of an expression
-  kWorkspace = 7,         // an instance does not fit an empty task
+  kOverflow = 6,   // of an expression
+  kWorkspace = 7,  // an instance does not fit an empty task
   kAborted = 8,
   kZeroStep = 9,
 };
@@ -87,8 +87,8 @@ struct LaunchStatistics {
   uint64_t device_tasks = 0;
   uint64_t leaf_tiles = 0;
   uint64_t alloc_failures = 0;
-  std::array<uint64_t, 3> peak_bytes{};         // this launch
-  std::array<uint64_t, 3> largest_peak_bytes{}; // over the launches of this handle
+  std::array<uint64_t, 3> peak_bytes{};          // this launch
+  std::array<uint64_t, 3> largest_peak_bytes{};  // over the launches of this handle
 };
 
 static_assert(sizeof(LaunchStatistics) <= 256);

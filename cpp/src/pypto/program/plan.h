@@ -1,9 +1,9 @@
 // The plan: what the device engine executes. Made by compile, serialised here, read by the engine.
 //
-// Control flow is a tree of loops, branches and root functions. A root function is a list of leaves that run in order of
-// their data. A leaf runs on one core type, tile by tile over its grid. All coordinates of a leaf are those of its
-// iteration space: rank, extents and tile are shared by its accesses and locals; a dim in which an operand does not vary
-// has extent 1 and stride 0 there.
+// Control flow is a tree of loops, branches and root functions. A root function is a list of leaves that run in order
+// of their data. A leaf runs on one core type, tile by tile over its grid. All coordinates of a leaf are those of its
+// iteration space: rank, extents and tile are shared by its accesses and locals; a dim in which an operand does not
+// vary has extent 1 and stride 0 there.
 #pragma once
 
 #include <array>
@@ -39,11 +39,11 @@ struct Storage {
 // How the tiles of a leaf address a storage: element(coordinates) = offset + sum of coordinate * stride.
 struct Access {
   uint32_t storage = 0;
-  ExprId offset = kNoExpr;             // in elements; evaluated once per instance
-  std::vector<ExprId> strides;         // in elements, one per leaf dim; a constant 0 where the operand does not vary
-  std::vector<int64_t> extents;        // one per leaf dim: the leaf's extent, or 1
-  std::vector<ExprId> valid;           // one per leaf dim: cells at or past it are neither read nor written
-  std::vector<ExprId> non_negative;    // starts of the view; a negative one is a kernel fault
+  ExprId offset = kNoExpr;           // in elements; evaluated once per instance
+  std::vector<ExprId> strides;       // in elements, one per leaf dim; a constant 0 where the operand does not vary
+  std::vector<int64_t> extents;      // one per leaf dim: the leaf's extent, or 1
+  std::vector<ExprId> valid;         // one per leaf dim: cells at or past it are neither read nor written
+  std::vector<ExprId> non_negative;  // starts of the view; a negative one is a kernel fault
 };
 
 // A value that lives in the core's local buffer while one tile is worked on.
@@ -68,7 +68,7 @@ struct ValueRef {
 struct LeafOp {
   OpCode code = OpCode::kCopy;
   std::vector<ValueRef> inputs;
-  ValueRef output;  // kAccess or kLocal
+  ValueRef output;                     // kAccess or kLocal
   DType compute_dtype = DType::kFp32;  // dtype of the tensor inputs (of the output for Fill); what numbers are taken as
   int32_t axis = -1;                   // Reduction, in leaf dims
   uint8_t cast_mode = 0;
@@ -111,11 +111,11 @@ struct OutcastWrite {
 struct RootFunction {
   std::string name;
   std::vector<Leaf> leaves;
-  std::vector<uint32_t> root_inner;     // storages taken by each instance, each at its own 512-byte boundary
-  std::vector<uint32_t> reads;          // outcasts and parameters that some leaf reads
-  std::vector<OutcastWrite> writes;     // outcasts and parameters that some leaf writes
-  std::vector<uint32_t> live_after;     // outcasts that a later instance may read, just behind an instance of this one
-  std::vector<ExprId> exprs;            // what its leaves need, ascending, closed under children
+  std::vector<uint32_t> root_inner;  // storages taken by each instance, each at its own 512-byte boundary
+  std::vector<uint32_t> reads;       // outcasts and parameters that some leaf reads
+  std::vector<OutcastWrite> writes;  // outcasts and parameters that some leaf writes
+  std::vector<uint32_t> live_after;  // outcasts that a later instance may read, just behind an instance of this one
+  std::vector<ExprId> exprs;         // what its leaves need, ascending, closed under children
   uint32_t place = 0;
 };
 
@@ -190,9 +190,15 @@ struct DebugInfo {
   std::string source;
 };
 
+// That the ids, ranks, dtypes and lists of a plan refer to each other soundly, so that the engine can execute it
+// without checking them again. kProgramFormat with what is wrong.
+PYPTO_API base::Status ValidatePlan(const Plan& plan);
+
 // A damaged or hostile byte string gives kProgramFormat, never a crash: every count, id, rank and enum is checked, and
 // so is that the plan's ids refer to each other soundly.
 std::vector<uint8_t> SerializePlan(const Plan& plan);
+// The same without source places and line numbers in texts: what the fingerprint is made of.
+std::vector<uint8_t> SerializePlanIdentity(const Plan& plan);
 base::Result<Plan> ParsePlan(std::span<const uint8_t> bytes);
 std::vector<uint8_t> SerializeDebug(const DebugInfo& debug);
 base::Result<DebugInfo> ParseDebug(std::span<const uint8_t> bytes);

@@ -1,0 +1,43 @@
+// The dtype table.
+#include "pypto/program/dtype.h"
+
+#include <array>
+
+namespace pypto::program {
+namespace {
+
+constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
+    {DType::kFp32, "FP32", "float32", 4, DTypeKind::kFloat, true},
+    {DType::kFp16, "FP16", "float16", 2, DTypeKind::kFloat, true},
+    {DType::kBf16, "BF16", "bfloat16", 2, DTypeKind::kFloat, true},
+    {DType::kInt32, "INT32", "int32", 4, DTypeKind::kSigned, true},
+    {DType::kInt8, "INT8", "int8", 1, DTypeKind::kSigned, true},
+    {DType::kBool, "BOOL", "bool", 1, DTypeKind::kBool, true},
+    {DType::kInt16, "INT16", "int16", 2, DTypeKind::kSigned, false},
+    {DType::kInt64, "INT64", "int64", 8, DTypeKind::kSigned, false},
+    {DType::kUint8, "UINT8", "uint8", 1, DTypeKind::kUnsigned, false},
+    {DType::kUint16, "UINT16", "uint16", 2, DTypeKind::kUnsigned, false},
+    {DType::kUint32, "UINT32", "uint32", 4, DTypeKind::kUnsigned, false},
+    {DType::kUint64, "UINT64", "uint64", 8, DTypeKind::kUnsigned, false},
+}};
+
+constexpr bool InOrder() {
+  for (size_t i = 0; i < kInfos.size(); ++i) {
+    if (static_cast<size_t>(kInfos[i].dtype) != i) return false;
+  }
+  return true;
+}
+static_assert(InOrder(), "the table is indexed by dtype");
+
+}  // namespace
+
+const DTypeInfo& InfoOf(DType dtype) { return kInfos[static_cast<size_t>(dtype)]; }
+
+std::optional<DType> DTypeFromName(std::string_view name) {
+  for (const DTypeInfo& info : kInfos) {
+    if (info.name == name) return info.dtype;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pypto::program

@@ -1,0 +1,107 @@
+// The expression pool: interning of nodes, leaves, and taking nodes read from a file.
+#include "pypto/program/expr.h"
+
+#include <algorithm>
+
+#include "pypto/program/expr_linear.h"
+
+namespace pypto::program {
+namespace {
+
+uint64_t HashOf(const ExprNode& node) {
+  uint64_t hash = static_cast<uint64_t>(node.op) + 0x9e3779b97f4a7c15ULL;
+  for (const uint64_t part :
+       {uint64_t{node.a}, uint64_t{node.b}, uint64_t{node.c}, static_cast<uint64_t>(node.value)}) {
+    hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+// How many children a node of this kind has; -1 for a number that names no kind.
+int ChildCount(ExprOp op) {
+  if (op <= ExprOp::kLoopIndex) return 0;
+  if (op == ExprOp::kNot) return 1;
+  if (op == ExprOp::kSelect) return 3;
+  return op < ExprOp::kSelect ? 2 : -1;
+}
+
+}  // namespace
+
+ExprId ExprPool::Intern(const ExprNode& node) {
+  const uint64_t hash = HashOf(node);
+  const auto [begin, end] = index_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (nodes_[it->second] == node) return it->second;
+  }
+  const auto id = static_cast<ExprId>(nodes_.size());
+  nodes_.push_back(node);
+  index_.emplace(hash, id);
+  ranges_.push_back(RangeOfNode(node, id));
+  return id;
+}
+
+ExprId ExprPool::Const(int64_t value) { return Intern({ExprOp::kConst, 0, 0, 0, value}); }
+ExprId ExprPool::Symbol(uint32_t index) { return Intern({ExprOp::kSymbol, index, 0, 0, 0}); }
+ExprId ExprPool::Scalar(uint32_t index) { return Intern({ExprOp::kScalar, index, 0, 0, 0}); }
+ExprId ExprPool::LoopIndex(uint32_t loop) { return Intern({ExprOp::kLoopIndex, loop, 0, 0, 0}); }
+
+void ExprPool::SetLoopBounds(uint32_t loop, ExprId low, ExprId high) { loop_bounds_[loop] = {low, high}; }
+
+std::optional<int64_t> ExprPool::ConstantValue(ExprId id) const {
+  if (id >= nodes_.size() || nodes_[id].op != ExprOp::kConst) return std::nullopt;
+  return nodes_[id].value;
+}
+
+bool ExprPool::IsConstant(ExprId id, int64_t value) const { return ConstantValue(id) == value; }
+
+std::pair<int64_t, int64_t> ExprPool::Range(ExprId id) const { return ranges_[id]; }
+
+base::Result<ExprPool> ExprPool::FromNodes(std::vector<ExprNode> nodes) {
+  ExprPool pool;
+  pool.nodes_.reserve(nodes.size());
+  pool.ranges_.reserve(nodes.size());
+  for (ExprNode& node : nodes) {
+    const auto id = static_cast<ExprId>(pool.nodes_.size());
+    const int children = ChildCount(node.op);
+    if (children < 0) {
+      return base::MakeStatus(base::StatusCode::kProgramFormat, "expression %u: unknown kind %u", id,
+                              static_cast<unsigned>(node.op));
+    }
+    if ((children > 0 && node.a >= id) || (children > 1 && node.b >= id) || (children > 2 && node.c >= id)) {
+      return base::MakeStatus(base::StatusCode::kProgramFormat,
+                              "expression %u: an operand (%u, %u, %u) does not come before it", id, node.a, node.b,
+                              node.c);
+    }
+    if (children < 3) node.c = 0;
+    if (children < 2) node.b = 0;
+    if (node.op == ExprOp::kConst) node.a = 0;
+    if (node.op != ExprOp::kConst) node.value = 0;
+    pool.nodes_.push_back(node);
+    pool.index_.emplace(HashOf(node), id);
+    pool.ranges_.push_back(pool.RangeOfNode(node, id));
+  }
+  return pool;
+}
+
+std::vector<ExprId> CloseUnderChildren(std::span<const ExprNode> nodes, std::span<const ExprId> roots) {
+  std::vector<bool> seen(nodes.size());
+  std::vector<ExprId> closed;
+  std::vector<ExprId> work(roots.begin(), roots.end());
+  while (!work.empty()) {
+    const ExprId id = work.back();
+    work.pop_back();
+    if (id >= nodes.size() || seen[id]) continue;
+    seen[id] = true;
+    closed.push_back(id);
+    const ExprNode& node = nodes[id];
+    const int children = ChildCount(node.op);
+    if (children > 0) work.push_back(node.a);
+    if (children > 1) work.push_back(node.b);
+    if (children > 2) work.push_back(node.c);
+  }
+  std::sort(closed.begin(), closed.end());
+  return closed;
+}
+
+}  // namespace pypto::program

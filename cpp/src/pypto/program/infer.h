@@ -1,0 +1,52 @@
+// Inference of dtypes, static shapes and valid extents of results. Private to the program library: the builder makes
+// results with it, the verifier checks them against it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pypto/program/program.h"
+
+namespace pypto::program {
+
+// Operations take tensors of rank 1 to this.
+inline constexpr int kMaxOperandRank = 5;
+// Most dims of a tensor.
+inline constexpr int kMaxTensorRank = 6;
+
+struct InferredResult {
+  DType dtype = DType::kFp32;
+  std::vector<int64_t> shape;
+};
+
+// Texts for messages: "[4, 8]" ("?" for a dynamic dim), "DT_FP32", "DT_FP32, DT_FP16".
+std::string ShapeText(std::span<const int64_t> shape);
+std::string ShapeText(const Program& program, const Tensor& tensor);
+std::string DTypeText(DType dtype);
+std::string DTypesText(DTypeMask mask);
+
+// The shape as numbers; nothing when a dim is dynamic.
+std::optional<std::vector<int64_t>> StaticShape(const Program& program, const Tensor& tensor);
+// The same for an operand; kTypeMismatch "Dynamic shape tensors are not allowed as operation operands".
+base::Result<std::vector<int64_t>> OperandShape(const Program& program, const Tensor& tensor, std::string_view op);
+// Rank in 1..limit, no extent below 1, bytes within 63 bits.
+base::Status CheckShape(std::span<const int64_t> shape, DType dtype, int limit, std::string_view op);
+
+// Checks operands and attributes of anything but Fill; wraps negative axes in `attributes`.
+base::Result<InferredResult> InferOp(const Program& program, OpCode code, std::span<const Operand> inputs,
+                                     OpAttributes& attributes);
+base::Status CheckFill(const Program& program, const Operand& value, DType dtype);
+// Valid extents of the result of InferOp.
+std::vector<ExprId> InferValid(Program& program, OpCode code, std::span<const Operand> inputs,
+                               const OpAttributes& attributes, const InferredResult& result);
+
+// Replaces the -1 of `shape`; element counts must be equal.
+base::Result<std::vector<int64_t>> ResolveReshape(std::span<const int64_t> from, std::span<const int64_t> shape);
+// The box of valid cells in the new shape; nothing when it cannot be shown to be a box.
+std::optional<std::vector<ExprId>> ReshapeValid(ExprPool& exprs, std::span<const int64_t> from,
+                                                std::span<const ExprId> valid, std::span<const int64_t> to);
+
+}  // namespace pypto::program

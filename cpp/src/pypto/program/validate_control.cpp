@@ -1,0 +1,76 @@
+// Validation of the control tree.
+#include "pypto/program/validate.h"
+
+namespace pypto::program {
+namespace {
+
+using base::OkStatus;
+using base::Status;
+
+constexpr int kMaxControlDepth = 64;
+
+// Walks the control tree of one plan. Thread rule: one thread, one use.
+class ControlValidator {
+ public:
+  explicit ControlValidator(const Plan& plan)
+      : plan_(plan), used_(plan.loop_count, false), open_(plan.loop_count, false), loops_of_root_(plan.roots.size()) {
+    for (size_t i = 0; i < plan.roots.size(); ++i) {
+      for (const ExprId id : plan.roots[i].exprs) {
+        const ExprNode& node = plan.exprs.node(id);
+        if (node.op == ExprOp::kLoopIndex) loops_of_root_[i].push_back(node.a);
+      }
+    }
+  }
+
+  Status Check(const std::vector<ControlNode>& nodes, int depth) {
+    if (depth > kMaxControlDepth) return Unsound("the control tree is more than %d deep", kMaxControlDepth);
+    for (const ControlNode& node : nodes) {
+      switch (node.kind) {
+        case ControlNode::Kind::kRoot: PYPTO_RETURN_IF_ERROR(CheckRoot(node)); break;
+        case ControlNode::Kind::kLoop: PYPTO_RETURN_IF_ERROR(CheckLoop(node, depth)); break;
+        case ControlNode::Kind::kIf:
+          PYPTO_RETURN_IF_ERROR(CheckExpr(node.condition));
+          PYPTO_RETURN_IF_ERROR(Check(node.body, depth + 1));
+          PYPTO_RETURN_IF_ERROR(Check(node.otherwise, depth + 1));
+          break;
+      }
+    }
+    return OkStatus();
+  }
+
+ private:
+  Status CheckExpr(ExprId id) const {
+    return id < plan_.exprs.size() ? OkStatus() : Unsound("the control tree names expression %u", id);
+  }
+
+  Status CheckRoot(const ControlNode& node) const {
+    if (node.root >= plan_.roots.size()) return Unsound("the control tree names root function %u", node.root);
+    for (const uint32_t loop : loops_of_root_[node.root]) {
+      if (!open_[loop]) return Unsound("root function %u uses the index of loop %u outside of it", node.root, loop);
+    }
+    return OkStatus();
+  }
+
+  Status CheckLoop(const ControlNode& node, int depth) {
+    if (node.loop >= plan_.loop_count || used_[node.loop])
+      return Unsound("loop %u is unknown or used twice", node.loop);
+    for (const ExprId id : {node.start, node.stop, node.step}) PYPTO_RETURN_IF_ERROR(CheckExpr(id));
+    if (plan_.exprs.IsConstant(node.step, 0)) return Unsound("the step of loop %u is zero", node.loop);
+    used_[node.loop] = true;
+    open_[node.loop] = true;
+    PYPTO_RETURN_IF_ERROR(Check(node.body, depth + 1));
+    open_[node.loop] = false;
+    return OkStatus();
+  }
+
+  const Plan& plan_;
+  std::vector<bool> used_;                            // per loop
+  std::vector<bool> open_;                            // per loop
+  std::vector<std::vector<uint32_t>> loops_of_root_;  // loops whose indices a root function reads
+};
+
+}  // namespace
+
+Status ValidateControl(const Plan& plan) { return ControlValidator(plan).Check(plan.control, 0); }
+
+}  // namespace pypto::program
