@@ -1,0 +1,42 @@
+// The tile grid of a leaf: which operations fit onto one, and how large its tiles are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pypto/program/program.h"
+
+namespace pypto::compile {
+
+// Iteration space and tile of one operation or of several that share tiles. Shapes of unequal rank stand side by side
+// from the last dim on. Dims are counted from the last one in the masks: bit 0 is the last dim.
+struct Grid {
+  std::vector<int64_t> extents;
+  std::vector<int64_t> tile;  // as asked for by the user, cut to the extents; unused while `automatic`
+  uint32_t whole = 0;         // dims that no tile may split
+  uint32_t axes = 0;          // reduced dims: extents are those of the reduced operand
+  bool automatic = true;      // the tile is chosen by SettleTile
+};
+
+// Grid of an operation over `extents`. `vector_tile` entries are upper bounds, counted from the last dim; empty: chosen
+// automatically. `axis` is the reduced dim, or -1.
+Grid MakeGrid(std::vector<int64_t> extents, const std::vector<int64_t>& vector_tile, int32_t axis);
+
+// The grid on which the operations of both run tile by tile together; nothing when their tiles do not agree.
+std::optional<Grid> JoinGrids(const Grid& a, const Grid& b);
+
+// Chooses the tile of an automatic grid: the last dim whole up to 2048, then rows until a tile holds about 8 K
+// elements.
+void SettleTile(Grid& grid);
+
+struct CubeTile {
+  int64_t m = 0;
+  int64_t k = 0;
+  int64_t n = 0;
+};
+
+// What the user gave, or 128 × 256 × 128, cut to the extents.
+CubeTile ChooseCubeTile(const program::TileShapes::Cube& given, int64_t m, int64_t k, int64_t n);
+
+}  // namespace pypto::compile
