@@ -1,0 +1,105 @@
+// Contexts and the scope that puts the former one back.
+#include "pypto/acl/context.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "acl/fake_library.h"
+#include "pypto/acl/layers/fault_injection.h"
+
+namespace pypto::acl {
+namespace {
+
+class ContextTest : public testing::Test {
+ protected:
+  ContextTest() : table_(LoadFake("complete.so", "fault")) {
+    EXPECT_EQ(table_->aclrtSetDevice(0), 0);
+    primary_ = *CurrentContext(*table_);
+  }
+  FaultInjectionLayer& faults() { return *table_->FindLayer<FaultInjectionLayer>(); }
+
+  std::unique_ptr<Table> table_;
+  ContextView primary_;
+};
+
+TEST_F(ContextTest, CreatingOneLeavesTheCurrentOneCurrent) {
+  auto context = Context::Create(*table_, 0);
+  ASSERT_TRUE(context.ok());
+  EXPECT_EQ(*CurrentContext(*table_), primary_);
+  EXPECT_TRUE(context->Close().ok());
+  EXPECT_TRUE(ControlOf(*table_).live.empty());
+}
+
+TEST_F(ContextTest, TheScopePutsTheFormerOneBack) {
+  const auto context = Context::Create(*table_, 0);
+  ASSERT_TRUE(context.ok());
+  {
+    const ContextScope scope(*table_, *context);
+    ASSERT_TRUE(scope.status().ok());
+    EXPECT_EQ(*CurrentContext(*table_), context->view());
+    {
+      const ContextScope same(*table_, *context);
+      EXPECT_TRUE(same.status().ok());
+    }
+    EXPECT_EQ(*CurrentContext(*table_), context->view());
+  }
+  EXPECT_EQ(*CurrentContext(*table_), primary_);
+}
+
+TEST_F(ContextTest, AThreadWithoutContextKeepsTheNewOne) {
+  std::thread([this] {
+    EXPECT_FALSE(*CurrentContext(*table_));
+    {
+      const ContextScope scope(*table_, primary_);
+    }
+    EXPECT_EQ(*CurrentContext(*table_), primary_);
+  }).join();
+}
+
+TEST_F(ContextTest, FailuresOfTheScopeAreAskedFor) {
+  const auto context = Context::Create(*table_, 0);
+  ASSERT_TRUE(context.ok());
+  faults().Fail(CallId::aclrtSetCurrentContext, 0, acl_abi::kErrorRtStreamContext);
+  {
+    const ContextScope scope(*table_, *context);
+    EXPECT_FALSE(scope.status().ok());
+  }
+  EXPECT_EQ(*CurrentContext(*table_), primary_);
+  faults().Fail(CallId::aclrtGetCurrentContext, 0, acl_abi::kErrorRtInternal);
+  const ContextScope scope(*table_, *context);
+  EXPECT_EQ(scope.status().acl_failure()->code, acl_abi::kErrorRtInternal);
+}
+
+TEST_F(ContextTest, PuttingBackIsTriedTwice) {
+  const auto context = Context::Create(*table_, 0);
+  ASSERT_TRUE(context.ok());
+  {
+    const ContextScope scope(*table_, *context);
+    faults().Fail(CallId::aclrtSetCurrentContext, 0, acl_abi::kErrorRtInternal);
+  }
+  EXPECT_EQ(*CurrentContext(*table_), primary_);
+}
+
+TEST_F(ContextTest, AFailedCreateLeavesNothing) {
+  for (uint64_t n = 0;; ++n) {
+    faults().Clear();
+    faults().FailAny(n, acl_abi::kErrorRtInternal);
+    {
+      const auto context = Context::Create(*table_, 0);
+      if (faults().fired() == 0) {
+        EXPECT_TRUE(context.ok());
+        EXPECT_GE(n, 3U);
+        break;
+      }
+      EXPECT_FALSE(context.ok());
+    }
+    EXPECT_TRUE(ControlOf(*table_).live.empty()) << "call " << n;
+    faults().Clear();
+    EXPECT_EQ(table_->aclrtSetCurrentContext(primary_.raw()), 0);
+  }
+  faults().Clear();
+}
+
+}  // namespace
+}  // namespace pypto::acl
