@@ -22,8 +22,8 @@ class AddressMap {
 };
 
 struct EngineOptions {
-  uint32_t cores = 1;          // the calling thread counts as one
-  uint64_t shake_seed = 0;     // not 0: strict mode, nothing is assumed about which core runs what
+  uint32_t cores = 1;       // the calling thread counts as one
+  uint64_t shake_seed = 0;  // not 0: strict mode, nothing is assumed about which core runs what
 };
 
 // A program image made ready to run. Immutable; thread-safe; shared between launches and devices.
@@ -32,7 +32,8 @@ class Executable {
   // kProgramFormat when the image is damaged.
   static base::Result<std::shared_ptr<const Executable>> Load(std::span<const uint8_t> image);
   virtual ~Executable() = default;
-  virtual std::string_view entry() const noexcept = 0;  // the kernel's name
+  virtual std::string_view entry() const noexcept = 0;     // the kernel's name
+  virtual std::string_view platform() const noexcept = 0;  // the program was compiled for
 };
 
 struct LaunchOutcome {

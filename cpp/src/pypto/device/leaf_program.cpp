@@ -1,0 +1,272 @@
+// Builds leaf programs.
+#include "pypto/device/leaf_program.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "pypto/base/checked.h"
+#include "pypto/device/formats.h"
+#include "pypto/device/op_program.h"
+#include "pypto/device/scratch_layout.h"
+
+namespace pypto::device {
+namespace {
+
+using base::StatusCode;
+using program::ValueRef;
+
+base::Status BadLeaf(const char* what, uint32_t index) {
+  return base::MakeStatus(StatusCode::kProgramFormat, "a leaf of the plan makes no sense: %s (%u)", what, index);
+}
+
+uint32_t FloatBits(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }
+uint32_t IntBits(int64_t value) { return static_cast<uint32_t>(value); }
+
+// Builds one leaf; lives for one call of BuildLeaf.
+class LeafBuilder {
+ public:
+  LeafBuilder(const program::Plan& plan, const program::Leaf& leaf, const simd::KernelTable& kernels,
+              GenerationState* generations)
+      : plan_(plan), leaf_(leaf), kernels_(kernels), generations_(*generations) {}
+
+  base::Result<LeafProgram> Build() {
+    PYPTO_RETURN_IF_ERROR(Shape());
+    PYPTO_RETURN_IF_ERROR(Locals());
+    for (const program::LeafOp& op : leaf_.ops) PYPTO_RETURN_IF_ERROR(Op(op));
+    if (out_.kind == program::LeafKind::kCube) PYPTO_RETURN_IF_ERROR(Cube());
+    PYPTO_RETURN_IF_ERROR(LayOutScratch(leaf_, kernels_, &out_));
+    FoldConstants();
+    ListUses();
+    EstimateTime();
+    return std::move(out_);
+  }
+
+ private:
+  base::Status Shape() {
+    const size_t rank = leaf_.extents.size();
+    if (rank == 0 || rank > program::kMaxRank || leaf_.tile.size() != rank) return BadLeaf("rank", leaf_.place);
+    out_.kind = leaf_.kind;
+    out_.rank = static_cast<int>(rank);
+    out_.guard = leaf_.guard;
+    out_.place = leaf_.place;
+    int64_t cells = 1;
+    for (size_t dim = 0; dim < rank; ++dim) {
+      const bool sound = leaf_.tile[dim] >= 1 && leaf_.tile[dim] <= leaf_.extents[dim] &&
+                         !__builtin_mul_overflow(cells, leaf_.extents[dim], &cells);
+      if (!sound) return BadLeaf("tile", leaf_.place);
+      out_.extents[dim] = leaf_.extents[dim];
+      out_.tile[dim] = leaf_.tile[dim];
+    }
+    return base::OkStatus();
+  }
+
+  base::Status Locals() {
+    for (const program::Local& local : leaf_.locals) {
+      const auto format = FormatOf(local.dtype);
+      if (!format) return UnsupportedDtype(local.dtype);
+      if (local.extents.size() != leaf_.extents.size() || local.valid.size() != leaf_.extents.size()) {
+        return BadLeaf("rank of a local", leaf_.place);
+      }
+      LocalProgram program;
+      program.format = ComputeFormat(*format);
+      program.valid = local.valid;
+      std::copy(local.extents.begin(), local.extents.end(), program.extents.begin());
+      out_.locals.push_back(std::move(program));
+    }
+    return base::OkStatus();
+  }
+
+  static base::Status UnsupportedDtype(program::DType dtype) {
+    return base::MakeStatus(StatusCode::kUnsupported, "this version does not compute with %s",
+                            std::string(program::InfoOf(dtype).name).c_str());
+  }
+
+  base::Status Op(const program::LeafOp& op) {
+    const bool to_access = op.output.kind == ValueRef::Kind::kAccess;
+    if (!to_access && op.output.kind != ValueRef::Kind::kLocal) return BadLeaf("output of an operation", op.place);
+    PYPTO_ASSIGN_OR_RETURN(OpProgram program, BuildOp(op, DTypeOf(op.output), kernels_));
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const bool is_float = program.action == Action::kCopy ? program.computes_float
+                                                            : program.computes_float || IsFloatDtype(op.compute_dtype);
+      PYPTO_ASSIGN_OR_RETURN(program.inputs[i], Operand(op.inputs[i], is_float, false));
+    }
+    PYPTO_ASSIGN_OR_RETURN(program.output, Operand(op.output, true, true));
+    const bool matmul = program.action == Action::kMatmul;
+    if (matmul != (leaf_.kind == program::LeafKind::kCube)) return BadLeaf("kind of a leaf", op.place);
+    if (program.action == Action::kReduce) {
+      const bool sound = op.axis >= 0 && op.axis < out_.rank && program.inputs[0].source != Source::kNumber;
+      if (!sound) return BadLeaf("axis of a reduction", op.place);
+    }
+    const Extents& extents =
+        to_access ? out_.accesses[program.output.index].extents : out_.locals[program.output.index].extents;
+    for (int dim = 0; dim < out_.rank; ++dim) program.varies[dim] = extents[dim] > 1;
+    out_.ops.push_back(program);
+    return base::OkStatus();
+  }
+
+  static bool IsFloatDtype(program::DType dtype) { return program::IsFloat(dtype); }
+
+  program::DType DTypeOf(const ValueRef& value) const {
+    if (value.kind == ValueRef::Kind::kLocal) return leaf_.locals[value.index].dtype;
+    return plan_.storages[leaf_.accesses[value.index].storage].dtype;
+  }
+
+  base::Result<OperandProgram> Operand(const ValueRef& value, bool is_float, bool output) {
+    switch (value.kind) {
+      case ValueRef::Kind::kAccess: return AccessOperand(value.index, output);
+      case ValueRef::Kind::kLocal: return OperandProgram{Source::kLocal, value.index};
+      default: break;
+    }
+    NumberProgram number;
+    number.is_float = is_float;
+    switch (value.kind) {
+      case ValueRef::Kind::kFloat:
+        number.bits = is_float ? FloatBits(value.float_value) : IntBits(std::llrint(value.float_value));
+        break;
+      case ValueRef::Kind::kInt:
+        number.bits = is_float ? FloatBits(static_cast<double>(value.int_value)) : IntBits(value.int_value);
+        break;
+      case ValueRef::Kind::kExpr:
+        number.kind = NumberProgram::Kind::kExpr;
+        number.expr = value.index;
+        break;
+      default:
+        number.kind = NumberProgram::Kind::kScalar;
+        number.scalar = value.index;
+        break;
+    }
+    out_.numbers.push_back(number);
+    return OperandProgram{Source::kNumber, static_cast<uint32_t>(out_.numbers.size() - 1)};
+  }
+
+  // An access of the plan becomes two programs when it is used before and after the storage is written whole.
+  base::Result<OperandProgram> AccessOperand(uint32_t index, bool output) {
+    const program::Access& access = leaf_.accesses[index];
+    const uint32_t storage = access.storage;
+    if (output) generations_.written[storage] = true;
+    const bool fresh = !generations_.whole[storage] || generations_.written[storage];
+    for (const auto& [known, known_fresh, program] : access_programs_) {
+      if (known == index && known_fresh == fresh) return OperandProgram{Source::kAccess, program};
+    }
+    const auto format = FormatOf(plan_.storages[storage].dtype);
+    if (!format) return UnsupportedDtype(plan_.storages[storage].dtype);
+    const size_t rank = leaf_.extents.size();
+    if (access.strides.size() != rank || access.extents.size() != rank || access.valid.size() != rank) {
+      return BadLeaf("rank of an access", leaf_.place);
+    }
+    AccessProgram program;
+    program.storage = storage;
+    program.fresh = fresh;
+    program.is_parameter = plan_.storages[storage].tensor_class == program::TensorClass::kParameter;
+    if (program.is_parameter) {
+      const program::Direction direction = plan_.parameters[plan_.storages[storage].parameter].direction;
+      const bool allowed = direction == program::Direction::kInOut ||
+                           direction == (output ? program::Direction::kOut : program::Direction::kIn) ||
+                           (!output && direction == program::Direction::kOut);
+      if (!allowed) return BadLeaf("direction of a parameter", leaf_.place);
+    }
+    program.format = *format;
+    program.element_bytes = static_cast<uint32_t>(ElementBytes(*format));
+    program.offset = access.offset;
+    program.strides = access.strides;
+    program.valid = access.valid;
+    program.non_negative = access.non_negative;
+    std::copy(access.extents.begin(), access.extents.end(), program.extents.begin());
+    const auto id = static_cast<uint32_t>(out_.accesses.size());
+    out_.accesses.push_back(std::move(program));
+    access_programs_.push_back({index, fresh, id});
+    Touch(storage, output);
+    return OperandProgram{Source::kAccess, id};
+  }
+
+  void Touch(uint32_t storage, bool output) {
+    const auto add = [storage](std::vector<uint32_t>* list) {
+      if (std::find(list->begin(), list->end(), storage) == list->end()) list->push_back(storage);
+    };
+    const program::TensorClass tensor_class = plan_.storages[storage].tensor_class;
+    if (tensor_class == program::TensorClass::kRootInner) {
+      add(&out_.touched_inner);
+    } else if (output && tensor_class != program::TensorClass::kParameter) {
+      add(&out_.written);
+    }
+  }
+
+  base::Status Cube() {
+    if (out_.ops.size() != 1 || out_.rank < 2 || leaf_.k_extent < 0) return BadLeaf("matrix product", leaf_.place);
+    const OpProgram& op = out_.ops[0];
+    const bool accesses = op.input_count == 2 && op.inputs[0].source == Source::kAccess &&
+                          op.inputs[1].source == Source::kAccess && op.output.source == Source::kAccess;
+    if (!accesses) return BadLeaf("operands of a matrix product", leaf_.place);
+    const simd::Format a = out_.accesses[op.inputs[0].index].format;
+    const simd::Format b = out_.accesses[op.inputs[1].index].format;
+    const bool integers = a == simd::kI8 && b == simd::kI8 && op.result == simd::kI32;
+    if (!integers && !(IsFloat(a) && IsFloat(b) && IsFloat(op.result))) {
+      return base::MakeStatus(StatusCode::kUnsupported, "this version has no matrix kernel for these dtypes");
+    }
+    out_.matmul.integers = integers;
+    return base::OkStatus();
+  }
+
+  void FoldConstants() {
+    for (AccessProgram& access : out_.accesses) {
+      access.has_constant_strides = true;
+      for (int dim = 0; dim < out_.rank; ++dim) {
+        const auto value = plan_.exprs.ConstantValue(access.strides[dim]);
+        access.constant_strides[dim] = value.value_or(0);
+        access.has_constant_strides = access.has_constant_strides && value.has_value();
+      }
+    }
+    out_.constant_numbers = std::all_of(out_.numbers.begin(), out_.numbers.end(), [](const NumberProgram& number) {
+      return number.kind == NumberProgram::Kind::kConstant;
+    });
+    for (const NumberProgram& number : out_.numbers) out_.number_bits.push_back(number.bits);
+  }
+
+  void ListUses() {
+    const auto add = [this](const std::vector<ExprId>& ids) {
+      out_.uses.insert(out_.uses.end(), ids.begin(), ids.end());
+    };
+    for (const AccessProgram& access : out_.accesses) {
+      out_.uses.push_back(access.offset);
+      add(access.strides);
+      add(access.valid);
+      add(access.non_negative);
+    }
+    for (const LocalProgram& local : out_.locals) add(local.valid);
+    for (const NumberProgram& number : out_.numbers) {
+      if (number.kind == NumberProgram::Kind::kExpr) out_.uses.push_back(number.expr);
+    }
+    std::sort(out_.uses.begin(), out_.uses.end());
+    out_.uses.erase(std::unique(out_.uses.begin(), out_.uses.end()), out_.uses.end());
+  }
+
+  void EstimateTime() {
+    double elements = 1;
+    for (int dim = 0; dim < out_.rank; ++dim) elements *= static_cast<double>(out_.tile[dim]);
+    for (const program::LeafOp& op : leaf_.ops) out_.tile_ns += elements * ElementCost(op);
+    if (out_.kind == program::LeafKind::kCube) out_.tile_ns = elements * static_cast<double>(leaf_.k_extent) / 40;
+  }
+
+  struct Known {
+    uint32_t access;
+    bool fresh;
+    uint32_t program;
+  };
+
+  const program::Plan& plan_;
+  const program::Leaf& leaf_;
+  const simd::KernelTable& kernels_;
+  GenerationState& generations_;
+  std::vector<Known> access_programs_;
+  LeafProgram out_;
+};
+
+}  // namespace
+
+base::Result<LeafProgram> BuildLeaf(const program::Plan& plan, const program::Leaf& leaf,
+                                    const simd::KernelTable& kernels, GenerationState* generations) {
+  return LeafBuilder(plan, leaf, kernels, generations).Build();
+}
+
+}  // namespace pypto::device

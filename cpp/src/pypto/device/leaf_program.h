@@ -1,0 +1,125 @@
+// A leaf made ready to run: kernels chosen, constants folded, the core's local buffer laid out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pypto/base/status.h"
+#include "pypto/device/simd/kernel_table.h"
+#include "pypto/program/plan.h"
+
+namespace pypto::device {
+
+using program::ExprId;
+using Extents = std::array<int64_t, program::kMaxRank>;
+
+// What an operand of an operation is.
+enum class Source : uint8_t { kAccess, kLocal, kNumber };
+
+struct OperandProgram {
+  Source source = Source::kNumber;
+  uint32_t index = 0;  // into accesses, locals or numbers
+};
+
+// How an operation is carried out.
+enum class Action : uint8_t { kCompute, kCast, kCopy, kReduce, kMatmul };
+
+struct OpProgram {
+  Action action = Action::kCompute;
+  simd::Format result = simd::kF32;  // what the output's dtype can hold
+  bool computes_float = true;        // kCompute: integers are converted first
+  bool to_bool = false;              // kCast
+  bool saturate = false;             // kCast
+  bool rounds = false;               // kCast: to an integral value, by `round`
+  simd::RoundMode round = simd::kRoundTrunc;
+  simd::ReduceKernel reduce = simd::kReduceSum;
+  int32_t axis = -1;  // kReduce
+  uint8_t input_count = 0;
+  std::array<OperandProgram, 2> inputs;
+  OperandProgram output;
+  simd::RowsFunction rows = nullptr;             // kCompute
+  std::array<bool, program::kMaxRank> varies{};  // dims in which the output has the leaf's extent
+  uint32_t place = 0;
+};
+
+struct AccessProgram {
+  uint32_t storage = 0;
+  bool fresh = false;         // sees what this instance writes, not what was there before it
+  bool is_parameter = false;  // of the kernel
+  simd::Format format = simd::kF32;
+  uint32_t element_bytes = 4;
+  ExprId offset = program::kNoExpr;
+  std::vector<ExprId> strides;
+  std::vector<ExprId> valid;
+  std::vector<ExprId> non_negative;
+  Extents extents{};
+  Extents constant_strides{};  // when has_constant_strides
+  bool has_constant_strides = false;
+};
+
+// A tile of 4-byte elements in the core's local buffer.
+struct LocalProgram {
+  simd::Format format = simd::kF32;  // kF32 or kI32
+  int64_t offset = 0;                // bytes from the start of the scratch arena
+  Extents strides{};                 // elements, 0 where it does not vary
+  std::vector<ExprId> valid;
+  Extents extents{};
+};
+
+// A number as a 4-byte element.
+struct NumberProgram {
+  enum class Kind : uint8_t { kConstant, kExpr, kScalar };
+  Kind kind = Kind::kConstant;
+  bool is_float = true;
+  uint32_t bits = 0;               // kConstant
+  ExprId expr = program::kNoExpr;  // kExpr
+  uint32_t scalar = 0;             // kScalar
+};
+
+// Buffers of a matrix product in the scratch arena.
+struct MatmulProgram {
+  int64_t block_rows = 0;  // of C that are worked on at a time
+  int64_t block_columns = 0;
+  int64_t a_offset = 0;
+  int64_t b_offset = 0;
+  int64_t c_offset = 0;
+  int64_t total_offset = 0;  // INT32 sums; used for integers only
+  bool integers = false;
+};
+
+// Immutable; part of an executable.
+struct LeafProgram {
+  program::LeafKind kind = program::LeafKind::kVector;
+  int rank = 0;
+  Extents extents{};
+  Extents tile{};
+  std::vector<AccessProgram> accesses;
+  std::vector<LocalProgram> locals;
+  std::vector<NumberProgram> numbers;
+  std::vector<OpProgram> ops;
+  MatmulProgram matmul;
+  ExprId guard = program::kNoExpr;
+  std::vector<ExprId> uses;             // every expression that running it needs, for fault checks
+  std::vector<uint32_t> touched_inner;  // root-inner storages it loads from or stores to
+  std::vector<uint32_t> written;        // outcasts it stores to
+  bool constant_numbers = false;
+  std::vector<uint32_t> number_bits;  // when constant_numbers
+  int64_t pointer_bytes = 0;          // the tile's access pointers, at the start of the scratch arena
+  int64_t scratch_bytes = 0;
+  double tile_ns = 0;  // rough time of one full tile on one core
+  uint32_t place = 0;
+};
+
+// Which storages the instance has begun a new generation of, leaf by leaf.
+struct GenerationState {
+  std::vector<bool> whole;    // per storage: the root function writes it whole
+  std::vector<bool> written;  // per storage: a leaf so far has
+};
+
+// kUnsupported for dtypes that this version does not compute, kProgramFormat for a leaf that makes no sense.
+base::Result<LeafProgram> BuildLeaf(const program::Plan& plan, const program::Leaf& leaf,
+                                    const simd::KernelTable& kernels, GenerationState* generations);
+
+}  // namespace pypto::device

@@ -1,0 +1,221 @@
+// Addresses, strides, bounds and numbers of a leaf.
+#include "pypto/device/leaf_resolver.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "pypto/base/checked.h"
+#include "pypto/device/formats.h"
+
+namespace pypto::device {
+namespace {
+
+using program::EvalOutcome;
+using program::FaultKind;
+
+// What an access to a storage without contents reads.
+alignas(64) constinit std::byte zero_cell[64] = {};
+constexpr int64_t kNoStrides[program::kMaxRank] = {};
+
+// Works on one leaf; lives for one call of ResolveLeaf.
+class Resolver {
+ public:
+  Resolver(const LeafProgram& leaf, LaunchState& launch, const std::vector<Binding>& bindings, RecordArena* arena,
+           Fault* fault)
+      : leaf_(leaf), launch_(launch), frame_(launch.frame()), bindings_(bindings), arena_(*arena), fault_(*fault) {}
+
+  bool Resolve(LeafRecord* record) {
+    record->program = &leaf_;
+    if (!frame_.sound() && !CheckExpressions()) return false;
+    auto* accesses = arena_.Take<AccessRecord>(leaf_.accesses.size());
+    for (size_t i = 0; i < leaf_.accesses.size(); ++i) {
+      if (!ResolveAccess(leaf_.accesses[i], &accesses[i])) return false;
+    }
+    record->accesses = accesses;
+    record->bounds = ResolveBounds();
+    record->numbers = ResolveNumbers();
+    CountTiles(record);
+    return true;
+  }
+
+ private:
+  bool CheckExpressions() {
+    for (const ExprId id : leaf_.uses) {
+      const EvalOutcome outcome = frame_.outcome(id);
+      if (outcome == EvalOutcome::kDivisionByZero) {
+        return fault_.Set(FaultKind::kDivisionByZero, leaf_.place, 0, "division by zero in a symbolic expression");
+      }
+      if (outcome == EvalOutcome::kOverflow) {
+        return fault_.Set(FaultKind::kOverflow, leaf_.place, 0, "a symbolic expression exceeds 64 bits");
+      }
+    }
+    return true;
+  }
+
+  // Cells of `valid` inside the extent.
+  int64_t Clipped(ExprId valid, int64_t extent) const { return std::clamp<int64_t>(frame_[valid], 0, extent); }
+
+  bool ResolveAccess(const AccessProgram& access, AccessRecord* record) {
+    for (const ExprId start : access.non_negative) {
+      if (frame_[start] < 0) [[unlikely]] {
+        return fault_.Set(FaultKind::kNegativeOffset, leaf_.place, frame_[start],
+                          "a view starts at " + std::to_string(frame_[start]) + ", before its base");
+      }
+    }
+    const Binding& binding = bindings_[access.storage];
+    std::byte* data = access.fresh ? binding.after : binding.before;
+    const int64_t* strides = access.constant_strides.data();
+    if (!access.has_constant_strides) {
+      auto* values = arena_.Take<int64_t>(static_cast<size_t>(leaf_.rank));
+      for (int dim = 0; dim < leaf_.rank; ++dim) values[dim] = frame_[access.strides[dim]];
+      strides = values;
+    }
+    const int64_t offset = frame_[access.offset];
+    if (data == nullptr) {
+      *record = {zero_cell, kNoStrides};
+      return !access.is_parameter || Inside(access, strides, offset);
+    }
+    if (!Inside(access, strides, offset)) return false;
+    // Outside of the storage only when nothing is accessed.
+    *record = {data + offset * access.element_bytes, strides};
+    return true;
+  }
+
+  // Whether every cell of the valid region lies inside the storage. An empty region does.
+  bool Inside(const AccessProgram& access, const int64_t* strides, int64_t offset) {
+    int64_t low = offset;
+    int64_t high = offset;
+    bool overflow = false;
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      const int64_t cells = Clipped(access.valid[dim], access.extents[dim]);
+      if (cells == 0) return true;
+      int64_t reach = 0;
+      overflow = __builtin_mul_overflow(cells - 1, strides[dim], &reach) || overflow;
+      int64_t& end = reach < 0 ? low : high;
+      overflow = __builtin_add_overflow(end, reach, &end) || overflow;
+    }
+    const int64_t elements = launch_.storage_size(access.storage).elements;
+    if (!overflow && low >= 0 && high < elements) [[likely]]
+      return true;
+    return fault_.Set(FaultKind::kBadAddress, leaf_.place, overflow || low < 0 ? low : high,
+                      "an access to elements " + std::to_string(low) + " to " + std::to_string(high) +
+                          " leaves a tensor of " + std::to_string(elements) + " elements");
+  }
+
+  // Valid extent of an operand in a dim, or -1 where it does not vary.
+  int64_t Valid(const OperandProgram& operand, int dim) const {
+    if (operand.source == Source::kNumber) return -1;
+    const bool access = operand.source == Source::kAccess;
+    const Extents& extents = access ? leaf_.accesses[operand.index].extents : leaf_.locals[operand.index].extents;
+    const auto& valid = access ? leaf_.accesses[operand.index].valid : leaf_.locals[operand.index].valid;
+    const int64_t cells = Clipped(valid[dim], extents[dim]);
+    return extents[dim] > 1 || cells == 0 ? cells : -1;
+  }
+
+  const int64_t* ResolveBounds() {
+    const auto rank = static_cast<size_t>(leaf_.rank);
+    const bool cube = leaf_.kind == program::LeafKind::kCube;
+    auto* bounds = arena_.Take<int64_t>(leaf_.ops.size() * rank + (cube ? 1 : 0));
+    for (size_t i = 0; i < leaf_.ops.size(); ++i) {
+      int64_t* to = bounds + i * rank;
+      cube ? ProductBounds(leaf_.ops[i], to) : OperationBounds(leaf_.ops[i], to);
+    }
+    return bounds;
+  }
+
+  // The valid region of the output where all inputs have a value; along the axis of a reduction that of the input.
+  void OperationBounds(const OpProgram& op, int64_t* bounds) const {
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      const int64_t own = Valid(op.output, dim);
+      if (op.action == Action::kReduce && dim == op.axis) {
+        const int64_t length = Valid(op.inputs[0], dim);
+        bounds[dim] = length < 0 ? 1 : length;
+        continue;
+      }
+      int64_t bound = own < 0 ? 1 : own;
+      for (int input = 0; input < op.input_count; ++input) {
+        const int64_t other = Valid(op.inputs[input], dim);
+        if (other >= 0) bound = std::min(bound, other);
+      }
+      bounds[dim] = bound;
+    }
+  }
+
+  void ProductBounds(const OpProgram& op, int64_t* bounds) const {
+    const int rank = leaf_.rank;
+    const AccessProgram& a = leaf_.accesses[op.inputs[0].index];
+    const AccessProgram& b = leaf_.accesses[op.inputs[1].index];
+    const AccessProgram& c = leaf_.accesses[op.output.index];
+    for (int dim = 0; dim < rank; ++dim) {
+      int64_t bound = Clipped(c.valid[dim], c.extents[dim]);
+      if (dim != rank - 1) bound = std::min(bound, BatchOrRow(a, dim));
+      if (dim != rank - 2) bound = std::min(bound, BatchOrRow(b, dim));
+      bounds[dim] = bound;
+    }
+    bounds[rank] =
+        std::min(Clipped(a.valid[rank - 1], a.extents[rank - 1]), Clipped(b.valid[rank - 2], b.extents[rank - 2]));
+  }
+
+  // An operand with one matrix serves every batch.
+  int64_t BatchOrRow(const AccessProgram& access, int dim) const {
+    const int64_t cells = Clipped(access.valid[dim], access.extents[dim]);
+    return access.extents[dim] == 1 && cells == 1 ? leaf_.extents[dim] : cells;
+  }
+
+  const uint32_t* ResolveNumbers() {
+    if (leaf_.constant_numbers) return leaf_.number_bits.data();
+    auto* numbers = arena_.Take<uint32_t>(leaf_.numbers.size());
+    for (size_t i = 0; i < leaf_.numbers.size(); ++i) numbers[i] = NumberBits(leaf_.numbers[i]);
+    return numbers;
+  }
+
+  uint32_t NumberBits(const NumberProgram& number) const {
+    switch (number.kind) {
+      case NumberProgram::Kind::kConstant: return number.bits;
+      case NumberProgram::Kind::kExpr: {
+        const int64_t value = frame_[number.expr];
+        return number.is_float ? std::bit_cast<uint32_t>(static_cast<float>(value)) : static_cast<uint32_t>(value);
+      }
+      case NumberProgram::Kind::kScalar: break;
+    }
+    const double value = launch_.float_scalars()[number.scalar];
+    return number.is_float ? std::bit_cast<uint32_t>(static_cast<float>(value)) : WholeBits(value);
+  }
+
+  // A floating scalar for an integer operation: truncated, 0 when it is out of range.
+  static uint32_t WholeBits(double value) {
+    const bool fits = value > -9.2e18 && value < 9.2e18;
+    return fits ? static_cast<uint32_t>(static_cast<int64_t>(value)) : 0;
+  }
+
+  void CountTiles(LeafRecord* record) const {
+    record->tiles = 1;
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      int64_t reach = 0;
+      for (size_t i = 0; i < leaf_.ops.size(); ++i) {
+        const OpProgram& op = leaf_.ops[i];
+        int64_t bound = record->bounds[i * static_cast<size_t>(leaf_.rank) + static_cast<size_t>(dim)];
+        if (op.action == Action::kReduce && dim == op.axis) bound = std::max<int64_t>(bound, 1);
+        reach = std::max(reach, bound);
+      }
+      record->grid[dim] = (reach + leaf_.tile[dim] - 1) / leaf_.tile[dim];
+      record->tiles *= record->grid[dim];
+    }
+  }
+
+  const LeafProgram& leaf_;
+  LaunchState& launch_;
+  ExprFrame& frame_;
+  const std::vector<Binding>& bindings_;
+  RecordArena& arena_;
+  Fault& fault_;
+};
+
+}  // namespace
+
+bool ResolveLeaf(const LeafProgram& leaf, LaunchState& launch, const std::vector<Binding>& bindings, RecordArena* arena,
+                 LeafRecord* record, Fault* fault) {
+  return Resolver(leaf, launch, bindings, arena, fault).Resolve(record);
+}
+
+}  // namespace pypto::device

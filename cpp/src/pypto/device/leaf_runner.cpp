@@ -1,0 +1,138 @@
+// One tile after another: place the operands, clip to what is valid, call the operations.
+#include "pypto/device/leaf_runner.h"
+
+#include <algorithm>
+
+#include "pypto/device/formats.h"
+#include "pypto/device/matrix.h"
+#include "pypto/device/reduction.h"
+#include "pypto/device/tile.h"
+#include "pypto/device/vector_ops.h"
+
+namespace pypto::device {
+namespace {
+
+constexpr int64_t kNoStrides[program::kMaxRank] = {};
+
+// The tiles of one call of RunTiles.
+class TileRunner {
+ public:
+  TileRunner(const LeafRecord& record, const simd::KernelTable& kernels, std::byte* scratch)
+      : record_(record),
+        leaf_(*record.program),
+        kernels_(kernels),
+        scratch_(scratch),
+        pointers_(reinterpret_cast<std::byte**>(scratch)) {}
+
+  void Run(int64_t tile) {
+    for (int dim = leaf_.rank - 1; dim >= 0; --dim) {
+      begin_[dim] = tile % record_.grid[dim] * leaf_.tile[dim];
+      tile /= record_.grid[dim];
+    }
+    if (leaf_.kind == program::LeafKind::kCube) return RunProduct();
+    for (size_t i = 0; i < leaf_.accesses.size(); ++i) pointers_[i] = Pointer(i, leaf_.rank);
+    for (size_t i = 0; i < leaf_.ops.size(); ++i) RunOperation(i);
+  }
+
+ private:
+  // Address of an access at the tile's first `dims` coordinates.
+  std::byte* Pointer(size_t access, int dims) const {
+    const AccessRecord& at = record_.accesses[access];
+    int64_t elements = 0;
+    for (int dim = 0; dim < dims; ++dim) {
+      if (leaf_.accesses[access].extents[dim] > 1) elements += begin_[dim] * at.strides[dim];
+    }
+    return at.base + elements * leaf_.accesses[access].element_bytes;
+  }
+
+  OperandView View(const OperandProgram& operand) const {
+    switch (operand.source) {
+      case Source::kAccess: {
+        const AccessProgram& access = leaf_.accesses[operand.index];
+        return {pointers_[operand.index], access.format, access.element_bytes, record_.accesses[operand.index].strides};
+      }
+      case Source::kLocal: {
+        const LocalProgram& local = leaf_.locals[operand.index];
+        return {scratch_ + local.offset, local.format, 4, local.strides.data()};
+      }
+      case Source::kNumber: break;
+    }
+    // Numbers are only read.
+    auto* data = reinterpret_cast<std::byte*>(const_cast<uint32_t*>(record_.numbers + operand.index));
+    return {data, leaf_.numbers[operand.index].is_float ? simd::kF32 : simd::kI32, 4, kNoStrides};
+  }
+
+  // Extents of what operation `index` computes of this tile. False when another tile does it, or there is nothing.
+  bool Cells(const OpProgram& op, size_t index, int64_t* cells) const {
+    const int64_t* bounds = record_.bounds + index * static_cast<size_t>(leaf_.rank);
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      if (op.varies[dim]) {
+        cells[dim] = std::min(bounds[dim] - begin_[dim], leaf_.tile[dim]);
+        if (cells[dim] <= 0) return false;
+        continue;
+      }
+      cells[dim] = bounds[dim];
+      if (op.action == Action::kReduce && dim == op.axis) continue;
+      if (bounds[dim] <= 0) return false;
+      cells[dim] = 1;
+      // A cell that several tiles share is stored by the first.
+      if (op.output.source == Source::kAccess && begin_[dim] != 0) return false;
+    }
+    return true;
+  }
+
+  void RunOperation(size_t index) {
+    const OpProgram& op = leaf_.ops[index];
+    int64_t cells[program::kMaxRank];
+    if (!Cells(op, index, cells)) return;
+    OperandView views[Nest::kMostOperands];
+    views[0] = View(op.output);
+    for (int i = 0; i < op.input_count; ++i) views[1 + i] = View(op.inputs[i]);
+    switch (op.action) {
+      case Action::kCompute: return RunCompute(op, kernels_, leaf_.rank, cells, views);
+      case Action::kCast: return RunCast(op, kernels_, leaf_.rank, cells, views);
+      case Action::kCopy: return RunCopy(op, kernels_, leaf_.rank, cells, views);
+      case Action::kReduce: return RunReduce(op, kernels_, leaf_.rank, cells, views);
+      case Action::kMatmul: return;  // RunProduct
+    }
+  }
+
+  // A is placed by batch and M, B by batch and N.
+  void RunProduct() {
+    const OpProgram& op = leaf_.ops[0];
+    const int rank = leaf_.rank;
+    int64_t cells[program::kMaxRank];
+    for (int dim = 0; dim < rank; ++dim) {
+      cells[dim] = std::min(record_.bounds[dim] - begin_[dim], leaf_.tile[dim]);
+    }
+    pointers_[op.output.index] = Pointer(op.output.index, rank);
+    pointers_[op.inputs[0].index] = Pointer(op.inputs[0].index, rank - 1);
+    std::byte* b = Pointer(op.inputs[1].index, rank - 2);
+    const AccessRecord& b_record = record_.accesses[op.inputs[1].index];
+    const AccessProgram& b_access = leaf_.accesses[op.inputs[1].index];
+    b += begin_[rank - 1] * b_record.strides[rank - 1] * b_access.element_bytes;
+    OperandView views[Nest::kMostOperands] = {View(op.output), View(op.inputs[0]), View(op.inputs[1])};
+    views[2].data = b;
+    RunMatmul(leaf_, kernels_, cells, record_.bounds[rank], views, scratch_);
+  }
+
+  const LeafRecord& record_;
+  const LeafProgram& leaf_;
+  const simd::KernelTable& kernels_;
+  std::byte* scratch_;
+  std::byte** pointers_;  // per access, at the start of the scratch arena
+  Extents begin_{};
+};
+
+}  // namespace
+
+void RunTiles(const LeafRecord& record, const simd::KernelTable& kernels, std::byte* scratch, int64_t first,
+              int64_t last, const std::atomic<bool>* abort) {
+  TileRunner runner(record, kernels, scratch);
+  for (int64_t tile = first; tile < last; ++tile) {
+    if (abort != nullptr && abort->load(std::memory_order_relaxed)) return;
+    runner.Run(tile);
+  }
+}
+
+}  // namespace pypto::device

@@ -1,0 +1,18 @@
+// Runs tiles of a leaf on one core.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "pypto/device/simd/kernel_table.h"
+#include "pypto/device/task.h"
+
+namespace pypto::device {
+
+// Tiles [first, last) of the grid, row-major. `scratch` is the core's arena. Stops early when `abort` (may be null) is
+// set. Thread-safe for disjoint tiles and different scratch.
+void RunTiles(const LeafRecord& record, const simd::KernelTable& kernels, std::byte* scratch, int64_t first,
+              int64_t last, const std::atomic<bool>* abort);
+
+}  // namespace pypto::device

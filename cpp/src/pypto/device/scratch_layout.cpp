@@ -1,0 +1,128 @@
+// Scratch layout: strides of locals, and first-fit over their lifetimes.
+#include "pypto/device/scratch_layout.h"
+
+#include <algorithm>
+
+#include "pypto/base/checked.h"
+
+namespace pypto::device {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+// Blocks of C that stay in a core's second-level cache together with their panels.
+constexpr int64_t kBlockRows = 132;
+constexpr int64_t kBlockColumns = 256;
+
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+struct Lifetime {
+  uint32_t local = 0;
+  size_t first = 0;
+  size_t last = 0;
+  int64_t bytes = 0;
+  bool used = false;
+};
+
+base::Status SetStrides(LeafProgram* program, LocalProgram* local, int64_t* bytes) {
+  int64_t elements = 1;
+  for (int dim = program->rank - 1; dim >= 0; --dim) {
+    if (local->extents[dim] <= 1) continue;
+    local->strides[dim] = elements;
+    const auto product = base::CheckedMul(elements, program->tile[dim]);
+    if (!product || *product > kMostBytes / 4) {
+      return base::MakeStatus(base::StatusCode::kUnsupported,
+                              "a tile of more than %lld elements does not fit a core's local buffer; choose smaller "
+                              "tile shapes",
+                              static_cast<long long>(kMostBytes / 4));
+    }
+    elements = *product;
+  }
+  *bytes = Aligned(elements * 4);
+  return base::OkStatus();
+}
+
+std::vector<Lifetime> Lifetimes(const LeafProgram& program) {
+  std::vector<Lifetime> lifetimes(program.locals.size());
+  const auto use = [&](const OperandProgram& operand, size_t at) {
+    if (operand.source != Source::kLocal) return;
+    Lifetime& lifetime = lifetimes[operand.index];
+    if (!lifetime.used) lifetime = {operand.index, at, at, lifetime.bytes, true};
+    lifetime.last = at;
+  };
+  for (size_t at = 0; at < program.ops.size(); ++at) {
+    const OpProgram& op = program.ops[at];
+    for (int i = 0; i < op.input_count; ++i) use(op.inputs[i], at);
+    use(op.output, at);
+  }
+  return lifetimes;
+}
+
+// Lowest place that no placed local with an overlapping lifetime holds.
+int64_t FirstFit(const std::vector<Lifetime>& placed, const LeafProgram& program, const Lifetime& next, int64_t start) {
+  std::vector<std::pair<int64_t, int64_t>> taken;
+  for (const Lifetime& other : placed) {
+    if (other.last < next.first || other.first > next.last) continue;
+    taken.emplace_back(program.locals[other.local].offset, other.bytes);
+  }
+  std::sort(taken.begin(), taken.end());
+  int64_t at = start;
+  for (const auto& [offset, bytes] : taken) {
+    if (offset - at >= next.bytes) break;
+    at = std::max(at, offset + bytes);
+  }
+  return at;
+}
+
+base::Status LayOutLocals(LeafProgram* program) {
+  std::vector<int64_t> bytes(program->locals.size());
+  for (size_t i = 0; i < program->locals.size(); ++i) {
+    PYPTO_RETURN_IF_ERROR(SetStrides(program, &program->locals[i], &bytes[i]));
+  }
+  std::vector<Lifetime> order = Lifetimes(*program);
+  for (size_t i = 0; i < order.size(); ++i) order[i].bytes = bytes[i];
+  std::erase_if(order, [](const Lifetime& lifetime) { return !lifetime.used; });
+  std::stable_sort(order.begin(), order.end(), [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; });
+  std::vector<Lifetime> placed;
+  for (const Lifetime& lifetime : order) {
+    const int64_t offset = FirstFit(placed, *program, lifetime, program->pointer_bytes);
+    program->locals[lifetime.local].offset = offset;
+    program->scratch_bytes = std::max(program->scratch_bytes, offset + lifetime.bytes);
+    placed.push_back(lifetime);
+  }
+  return base::OkStatus();
+}
+
+void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
+  MatmulProgram& matmul = program->matmul;
+  const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
+  const int64_t most_rows = kBlockRows / kernels.gemm_rows * kernels.gemm_rows;
+  matmul.block_rows = std::min(most_rows, up(program->tile[program->rank - 2], kernels.gemm_rows));
+  matmul.block_columns =
+      std::min(up(kBlockColumns, kernels.gemm_columns), up(program->tile[program->rank - 1], kernels.gemm_columns));
+  int64_t end = program->pointer_bytes;
+  const auto take = [&end](int64_t elements) {
+    const int64_t at = end;
+    end += Aligned(elements * 4);
+    return at;
+  };
+  matmul.a_offset = take(matmul.block_rows * simd::kGemmMaxK);
+  matmul.b_offset = take(matmul.block_columns * simd::kGemmMaxK);
+  matmul.c_offset = take(matmul.block_rows * matmul.block_columns);
+  matmul.total_offset = take(matmul.integers ? matmul.block_rows * matmul.block_columns : 0);
+  program->scratch_bytes = end;
+}
+
+}  // namespace
+
+base::Status LayOutScratch(const program::Leaf& leaf, const simd::KernelTable& kernels, LeafProgram* program) {
+  program->pointer_bytes = Aligned(static_cast<int64_t>(program->accesses.size() * sizeof(void*)));
+  program->scratch_bytes = program->pointer_bytes;
+  if (leaf.kind == program::LeafKind::kCube) {
+    LayOutMatmul(kernels, program);
+    return base::OkStatus();
+  }
+  return LayOutLocals(program);
+}
+
+}  // namespace pypto::device

@@ -1,0 +1,106 @@
+// The table of functions that an instruction set provides, and the formats they work on. Plain data only: this header
+// is shared by files compiled for different instruction sets.
+//
+// Kernels compute on 4-byte elements: FP32 for floating dtypes, INT32 for the others. Load and store convert.
+#pragma once
+
+#include <cstdint>
+
+namespace pypto::device::simd {
+
+// Element formats in memory.
+enum Format : uint8_t { kF32, kF16, kBf16, kI32, kI8, kBool, kI16, kU8, kU16, kFormatCount };
+
+enum UnaryKernel : uint8_t {
+  kUnaryNeg,
+  kUnaryAbs,
+  kUnaryExp,
+  kUnaryLog,
+  kUnarySqrt,
+  kUnaryRsqrt,
+  kUnaryReciprocal,
+  kUnaryTanh,
+  kUnaryErf,
+  kUnaryCount
+};
+
+enum BinaryKernel : uint8_t {
+  kBinaryAdd,
+  kBinarySub,
+  kBinaryMul,
+  kBinaryDiv,  // FP32 only
+  kBinaryMaximum,
+  kBinaryMinimum,
+  kBinaryCount
+};
+
+enum ReduceKernel : uint8_t { kReduceSum, kReduceMax, kReduceMin, kReduceCount };
+
+// Rounding to an integral value.
+enum RoundMode : uint8_t { kRoundHalfEven, kRoundHalfAway, kRoundFloor, kRoundCeil, kRoundTrunc, kRoundCount };
+
+// rows × n elements. Strides count elements. The output is contiguous in a row; the step of an operand is 1, or 0 for
+// one value per row. Output and operands may be the same memory, or apart.
+struct RowArgs {
+  int64_t rows;
+  int64_t n;
+  void* out;
+  int64_t out_row;
+  const void* a;
+  int64_t a_row;
+  int64_t a_step;
+  const void* b;  // unused by unary kernels
+  int64_t b_row;
+  int64_t b_step;
+};
+
+using RowsFunction = void (*)(const RowArgs* args);
+// To or from n contiguous 4-byte elements; `step` counts elements of the format.
+using LoadFunction = void (*)(void* out, const void* source, int64_t step, int64_t n);
+using StoreFunction = void (*)(void* out, int64_t step, const void* source, int64_t n);
+// Rounds or wraps 4-byte elements, in place, to what the format can hold.
+using FitFunction = void (*)(void* data, int64_t n);
+
+// Largest register tile of any set, and what one packed block holds at most.
+inline constexpr int64_t kGemmMaxK = 256;
+
+struct KernelTable {
+  const char* name;
+  RowsFunction unary_f32[kUnaryCount];
+  RowsFunction unary_i32[kUnaryCount];  // null where the operation takes no integers
+  RowsFunction binary_f32[kBinaryCount];
+  RowsFunction binary_i32[kBinaryCount];
+  LoadFunction load[kFormatCount];
+  StoreFunction store[kFormatCount];
+  FitFunction fit[kFormatCount];  // null for FP32 and INT32
+
+  // One value from n >= 1 contiguous elements, in an order that n alone decides.
+  float (*reduce_f32[kReduceCount])(const float* data, int64_t n);
+  int32_t (*reduce_i32[kReduceCount])(const int32_t* data, int64_t n);
+  // out[j] = reduction over rows >= 1 of data[row * stride + j], rows in ascending order.
+  void (*reduce_columns_f32[kReduceCount])(float* out, const float* data, int64_t stride, int64_t rows, int64_t n);
+  void (*reduce_columns_i32[kReduceCount])(int32_t* out, const int32_t* data, int64_t stride, int64_t rows, int64_t n);
+
+  FitFunction round_f32[kRoundCount];
+  void (*f32_to_i32)(int32_t* out, const float* data, int64_t n);  // truncates modulo 2^32; NaN and infinities give 0
+  void (*f32_to_i32_saturated)(int32_t* out, const float* data, int64_t n, int32_t low, int32_t high);  // NaN gives 0
+  void (*f32_to_flag)(int32_t* out, const float* data, int64_t n);                                      // x != 0
+  void (*i32_to_f32)(float* out, const int32_t* data, int64_t n);
+  void (*clamp_i32)(int32_t* data, int64_t n, int32_t low, int32_t high);
+
+  // Matrix product over packed panels. A: panels of gemm_rows rows, [k][row]; B: panels of gemm_columns columns,
+  // [k][column]; both FP32, missing rows and columns are zero. 1 <= k <= kGemmMaxK.
+  int64_t gemm_rows;
+  int64_t gemm_columns;
+  void (*pack_a)(float* out, const void* source, Format format, int64_t row_stride, int64_t k_stride, int64_t rows,
+                 int64_t k);
+  void (*pack_b)(float* out, const void* source, Format format, int64_t k_stride, int64_t column_stride, int64_t k,
+                 int64_t columns);
+  // c (rows × columns rounded up to whole panels in its columns) = A × B, or += when `accumulate`.
+  void (*gemm)(float* c, int64_t c_stride, const float* a, const float* b, int64_t rows, int64_t columns, int64_t k,
+               bool accumulate);
+  // total += the integers that `block` holds; = when `first`.
+  void (*add_integers)(int32_t* total, const float* block, int64_t n, bool first);
+};
+
+}  // namespace pypto::device::simd

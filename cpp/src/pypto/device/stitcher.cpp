@@ -1,0 +1,163 @@
+// Makes instances, task by task.
+#include "pypto/device/stitcher.h"
+
+#include <string>
+
+#include "pypto/base/checked.h"
+
+namespace pypto::device {
+
+using program::EvalOutcome;
+using program::FaultKind;
+
+void Stitcher::Begin(const LoadedExecutable& executable, LaunchState* launch, TaskSink* sink, Fault* fault) {
+  executable_ = &executable;
+  launch_ = launch;
+  sink_ = sink;
+  fault_ = fault;
+  counts_ = {};
+  task_.Clear();
+  const program::Plan& plan = executable.plan();
+  pools_.Begin(plan, launch);
+  bindings_.assign(plan.storages.size(), {});
+  seen_.assign(plan.storages.size(), 0);
+  instance_number_ = 0;
+  for (size_t i = 0; i < plan.storages.size(); ++i) {
+    if (plan.storages[i].tensor_class != program::TensorClass::kParameter) continue;
+    std::byte* data = launch->parameter(static_cast<uint32_t>(plan.storages[i].parameter));
+    bindings_[i] = {data, data};
+  }
+}
+
+bool Stitcher::AddInstance(uint32_t root, uint32_t copy) {
+  const RootProgram& program = executable_->roots()[root];
+  launch_->frame().Update(program.varying);
+  if (!ChooseLeaves(program)) return false;
+  ListNeeds(program);
+  if (!MakeRoom(program, copy)) return false;
+  TakeMemory(program, copy);
+  if (!ResolveLeaves(program)) return false;
+  for (const uint32_t storage : writes_) bindings_[storage].before = bindings_[storage].after;
+  last_root_ = root;
+  ++task_.instances;
+  ++counts_.root_instances;
+  return task_.instances < launch_->budget().max_instances_per_task || Submit();
+}
+
+bool Stitcher::ChooseLeaves(const RootProgram& root) {
+  runs_.assign(root.leaves.size(), 1);
+  if (!root.guarded) return true;
+  const ExprFrame& frame = launch_->frame();
+  for (size_t i = 0; i < root.leaves.size(); ++i) {
+    const LeafProgram& leaf = root.leaves[i];
+    if (leaf.guard == program::kNoExpr) continue;
+    if (frame.outcome(leaf.guard) == EvalOutcome::kDivisionByZero) {
+      return fault_->Set(FaultKind::kDivisionByZero, leaf.place, 0, "division by zero in a condition");
+    }
+    if (frame.outcome(leaf.guard) != EvalOutcome::kOk) {
+      return fault_->Set(FaultKind::kOverflow, leaf.place, 0, "a condition exceeds 64 bits");
+    }
+    runs_[i] = frame[leaf.guard] != 0;
+  }
+  return true;
+}
+
+// Root-inner storages of the leaves that run, and outcasts that they write: a new buffer for a whole write, or for the
+// first write at all.
+void Stitcher::ListNeeds(const RootProgram& root) {
+  needs_.clear();
+  writes_.clear();
+  requested_ = {};
+  ++instance_number_;
+  const auto need = [this](uint32_t storage) {
+    needs_.push_back(storage);
+    const auto pool = Pools::PoolOf(executable_->plan().storages[storage].tensor_class);
+    uint64_t& sum = requested_.unit_bytes[static_cast<size_t>(pool)];
+    const uint64_t bytes = workspace::BlockBytes(launch_->storage_size(storage).bytes);
+    sum = base::CheckedAdd(sum, bytes).value_or(UINT64_MAX);
+  };
+  for (size_t i = 0; i < root.leaves.size(); ++i) {
+    if (runs_[i] == 0) continue;
+    for (const uint32_t storage : root.leaves[i].touched_inner) {
+      if (seen_[storage] == instance_number_) continue;
+      seen_[storage] = instance_number_;
+      need(storage);
+    }
+    for (const uint32_t storage : root.leaves[i].written) {
+      if (seen_[storage] == instance_number_) continue;
+      seen_[storage] = instance_number_;
+      writes_.push_back(storage);
+      if (root.begins_new[storage] || !pools_.present(storage)) need(storage);
+    }
+  }
+}
+
+bool Stitcher::MakeRoom(const RootProgram& root, uint32_t copy) {
+  const auto full = [&]() -> const workspace::PoolArena* {
+    for (int pool = 0; pool < workspace::kPoolCount; ++pool) {
+      const workspace::PoolArena& arena = pools_.arena(copy, static_cast<workspace::Pool>(pool));
+      if (requested_.unit_bytes[pool] > arena.available()) return &arena;
+    }
+    return nullptr;
+  };
+  const workspace::PoolArena* arena = full();
+  if (arena == nullptr) [[likely]]
+    return true;
+  if (task_.instances > 0) {
+    ++counts_.alloc_failures;
+    if (!Submit()) return false;
+    ListNeeds(root);  // what was dead returned
+    arena = full();
+    if (arena == nullptr) return true;
+  }
+  const auto pool = static_cast<workspace::Pool>(arena - &pools_.arena(copy, workspace::Pool::kRootInner));
+  const uint64_t bytes = requested_.unit_bytes[static_cast<size_t>(pool)];
+  return fault_->Set(FaultKind::kWorkspace, root.place, static_cast<int64_t>(bytes),
+                     "an instance of root function '" + root.name + "' takes " + std::to_string(bytes) +
+                         " bytes from pool " + std::string(workspace::PoolName(pool)) + ", which holds " +
+                         std::to_string(arena->capacity()) + " when empty");
+}
+
+void Stitcher::TakeMemory(const RootProgram& root, uint32_t copy) {
+  for (const uint32_t storage : needs_) {
+    const bool had = executable_->plan().storages[storage].tensor_class != program::TensorClass::kRootInner &&
+                     pools_.present(storage);
+    std::byte* data = pools_.Take(storage, copy);
+    Binding& binding = bindings_[storage];
+    binding.after = data;
+    // A buffer that replaces none is what the instance sees from its start, unless it is written whole.
+    if (!had && !root.begins_new[storage]) binding.before = data;
+  }
+}
+
+bool Stitcher::ResolveLeaves(const RootProgram& root) {
+  for (size_t i = 0; i < root.leaves.size(); ++i) {
+    if (runs_[i] == 0) continue;
+    LeafRecord record;
+    if (!ResolveLeaf(root.leaves[i], *launch_, bindings_, &task_.arena, &record, fault_)) return false;
+    if (record.tiles == 0) continue;
+    counts_.leaf_tiles += static_cast<uint64_t>(record.tiles);
+    task_.leaves.push_back(record);
+  }
+  return true;
+}
+
+bool Stitcher::Submit() {
+  if (task_.instances == 0) return true;
+  ++counts_.device_tasks;
+  if (!sink_->Run(task_)) return fault_->Set(FaultKind::kAborted, 0, 0, "the launch was aborted");
+  const RootProgram& last = executable_->roots()[last_root_];
+  if (!pools_.EndTask(last.live_after)) {
+    return fault_->Set(FaultKind::kWorkspace, last.place, static_cast<int64_t>(launch_->budget().boundary_bytes),
+                       "boundary memory of " + std::to_string(launch_->budget().boundary_bytes) +
+                           " bytes does not hold what is live after root function '" + last.name + "'");
+  }
+  for (const uint32_t storage : pools_.outcasts()) {
+    std::byte* data = pools_.Data(storage);
+    bindings_[storage] = {data, data};
+  }
+  task_.Clear();
+  return true;
+}
+
+}  // namespace pypto::device

@@ -1,0 +1,18 @@
+// Element-wise operations, casts and copies on one tile.
+#pragma once
+
+#include "pypto/device/leaf_program.h"
+#include "pypto/device/tile.h"
+
+namespace pypto::device {
+
+// `views`: the output, then the inputs. `cells`: extents of the computed region. Inputs and output may be the same
+// cells. Results are rounded once, to op.result.
+void RunCompute(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
+                const OperandView* views);
+void RunCast(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
+             const OperandView* views);
+void RunCopy(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
+             const OperandView* views);
+
+}  // namespace pypto::device

@@ -1,0 +1,296 @@
+// Element-wise operations: every one, every dtype, broadcasting, strides, tails, chains.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "device/plan_maker.h"
+#include "device/reference.h"
+
+namespace pypto::device::testing {
+namespace {
+
+const std::vector<DType> kFloats = {DType::kFp32, DType::kFp16, DType::kBf16};
+
+struct Shape {
+  std::vector<int64_t> extents;
+  std::vector<int64_t> tile;
+};
+const std::vector<Shape> kShapes = {
+    {{1}, {1}},
+    {{7}, {7}},
+    {{16}, {16}},
+    {{1000}, {300}},
+    {{3, 5}, {2, 5}},
+    {{17, 33}, {4, 16}},
+    {{1, 1}, {1, 1}},
+    {{64, 1}, {64, 1}},
+    {{4, 6, 5}, {3, 2, 5}},
+    {{2, 3, 4, 5}, {1, 2, 4, 3}},
+    {{5, 700}, {5, 700}},
+    {{16, 16}, {16, 16}},
+};
+
+size_t Count(const Dims& dims) {
+  size_t count = 1;
+  for (const int64_t dim : dims) count *= static_cast<size_t>(dim);
+  return count;
+}
+
+// How far results may lie from correctly rounded ones: 2 ulp for approximated functions in FP32, which is at most one
+// step after rounding to a half type.
+double Allowed(OpCode code, DType dtype) {
+  switch (code) {
+    case OpCode::kExp:
+    case OpCode::kLog:
+    case OpCode::kTanh:
+    case OpCode::kErf: return dtype == DType::kFp32 ? 2 : 1;
+    default: return 0;
+  }
+}
+
+void CheckUnary(OpCode code, DType dtype, const Shape& shape, double low, double high) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(dtype, shape.extents);
+  const uint32_t out = maker.Parameter(dtype, shape.extents);
+  LeafMaker leaf = maker.Leaf(shape.extents, shape.tile);
+  leaf.Op(code, {leaf.Access(x)}, leaf.Access(out));
+  const size_t count = Count(shape.extents);
+  CheckAgainstReference(SingleLeaf(&maker, leaf),
+                        {{RandomValues(dtype, count, low, high, count)}, {std::vector<double>(count)}}, {},
+                        Allowed(code, dtype));
+}
+
+TEST(Elementwise, UnaryOperationsInEveryFloatingDtype) {
+  for (const DType dtype : kFloats) {
+    for (const Shape& shape : kShapes) {
+      for (const OpCode code :
+           {OpCode::kNeg, OpCode::kExp, OpCode::kReciprocal, OpCode::kTanh, OpCode::kErf, OpCode::kAbs}) {
+        CheckUnary(code, dtype, shape, -5, 5);
+      }
+      for (const OpCode code : {OpCode::kSqrt, OpCode::kRsqrt, OpCode::kLog}) CheckUnary(code, dtype, shape, 0.001, 50);
+    }
+  }
+}
+
+TEST(Elementwise, NegationOfIntegersWraps) {
+  for (const Shape& shape : kShapes) CheckUnary(OpCode::kNeg, DType::kInt32, shape, -1000, 1000);
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kInt32, {3});
+  const uint32_t out = maker.Parameter(DType::kInt32, {3});
+  LeafMaker leaf = maker.Leaf({3}, {3});
+  leaf.Op(OpCode::kNeg, {leaf.Access(x)}, leaf.Access(out));
+  const auto values = RunImage(SingleLeaf(&maker, leaf), {{{-2147483648.0, 5, 0}}, {{0, 0, 0}}});
+  EXPECT_EQ(values[1], (std::vector<double>{-2147483648.0, -5, 0}));
+}
+
+const std::vector<OpCode> kBinary = {OpCode::kAdd, OpCode::kSub,     OpCode::kMul,
+                                     OpCode::kDiv, OpCode::kMaximum, OpCode::kMinimum};
+
+void CheckBinary(OpCode code, DType dtype, const Shape& shape, const Dims& a, const Dims& b) {
+  PlanMaker maker;
+  const DType result = code == OpCode::kDiv && !program::IsFloat(dtype) ? DType::kFp32 : dtype;
+  const uint32_t x = maker.Parameter(dtype, a);
+  const uint32_t y = maker.Parameter(dtype, b);
+  const uint32_t out = maker.Parameter(result, shape.extents);
+  LeafMaker leaf = maker.Leaf(shape.extents, shape.tile);
+  leaf.Op(code, {leaf.Access(x), leaf.Access(y)}, leaf.Access(out));
+  CheckAgainstReference(SingleLeaf(&maker, leaf), {{RandomValues(dtype, Count(a), -9, 9, 1)},
+                                                   {RandomValues(dtype, Count(b), 1, 10, 2)},
+                                                   {std::vector<double>(Count(shape.extents))}});
+}
+
+TEST(Elementwise, BinaryOperationsAreExactInEveryDtype) {
+  for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt32}) {
+    for (const OpCode code : kBinary) {
+      for (const Shape& shape : kShapes) CheckBinary(code, dtype, shape, shape.extents, shape.extents);
+    }
+  }
+}
+
+TEST(Elementwise, OperandsOfExtentOneAreBroadcast) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16, DType::kInt32}) {
+    for (const OpCode code : {OpCode::kSub, OpCode::kDiv}) {
+      for (const Shape& shape : kShapes) {
+        for (unsigned mask = 0; mask < 1u << shape.extents.size(); ++mask) {
+          Dims narrow = shape.extents;
+          for (size_t dim = 0; dim < narrow.size(); ++dim) narrow[dim] = (mask >> dim & 1) != 0 ? 1 : narrow[dim];
+          CheckBinary(code, dtype, shape, narrow, shape.extents);
+          CheckBinary(code, dtype, shape, shape.extents, narrow);
+        }
+      }
+    }
+  }
+}
+
+TEST(Elementwise, LowerRankOperandsAlignAtTheEnd) {
+  CheckBinary(OpCode::kAdd, DType::kFp16, {{4, 5, 6}, {2, 5, 6}}, {5, 6}, {4, 5, 6});
+  CheckBinary(OpCode::kAdd, DType::kFp32, {{4, 5, 6}, {4, 3, 4}}, {4, 5, 6}, {6});
+}
+
+TEST(Elementwise, NumbersAndScalarsAreOperands) {
+  for (const DType dtype : kFloats) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(dtype, {9, 40});
+    const uint32_t out = maker.Parameter(dtype, {9, 40});
+    const uint32_t real = maker.FloatScalar();
+    const uint32_t whole = maker.IntScalar();
+    LeafMaker leaf = maker.Leaf({9, 40}, {4, 40});
+    const ValueRef a = leaf.Op(OpCode::kMul, {leaf.Access(x), LeafMaker::Float(0.1)}, leaf.Local(dtype));
+    const ValueRef b = leaf.Op(OpCode::kSub, {LeafMaker::Scalar(real), a}, leaf.Local(dtype));
+    const ValueRef c = leaf.Op(OpCode::kAdd, {b, LeafMaker::Expr(maker.exprs().Scalar(whole))}, leaf.Local(dtype));
+    leaf.Op(OpCode::kMaximum, {c, LeafMaker::Int(3)}, leaf.Access(out));
+    CheckAgainstReference(
+        SingleLeaf(&maker, leaf),
+        {{RandomValues(dtype, 360, -50, 50, 3)}, {std::vector<double>(360)}, {{}, 0, 1.7}, {{}, 2, 0}});
+  }
+}
+
+TEST(Elementwise, IntegersWrapAndDivideToFp32) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kInt32, {4});
+  const uint32_t sum = maker.Parameter(DType::kInt32, {4});
+  const uint32_t product = maker.Parameter(DType::kInt32, {4});
+  const uint32_t quotient = maker.Parameter(DType::kFp32, {4});
+  LeafMaker leaf = maker.Leaf({4}, {4});
+  const ValueRef in = leaf.Access(x);
+  leaf.Op(OpCode::kAdd, {in, LeafMaker::Int(1)}, leaf.Access(sum));
+  leaf.Op(OpCode::kMul, {in, in}, leaf.Access(product));
+  leaf.Op(OpCode::kDiv, {in, LeafMaker::Int(2)}, leaf.Access(quotient));
+  leaf.leaf().ops.back().compute_dtype = DType::kInt32;
+  const std::vector<double> input = {2147483647, 65536, -3, 7};
+  const auto values = RunImage(SingleLeaf(&maker, leaf), {{input}, {input}, {input}, {input}});
+  EXPECT_EQ(values[1], (std::vector<double>{-2147483648.0, 65537, -2, 8}));
+  EXPECT_EQ(values[2], (std::vector<double>{1, 0, 9, 49}));
+  EXPECT_EQ(values[3], (std::vector<double>{1073741824.0, 32768, -1.5, 3.5}));
+}
+
+TEST(Elementwise, NanAndInfinitiesPropagate) {
+  const double nan = std::nan("");
+  const std::vector<double> a = {nan, 1, nan, HUGE_VAL, -HUGE_VAL, 2};
+  const std::vector<double> b = {1, nan, nan, 1, 1, 3};
+  for (const DType dtype : kFloats) {
+    for (const OpCode code : kBinary) {
+      PlanMaker maker;
+      const uint32_t x = maker.Parameter(dtype, {6});
+      const uint32_t y = maker.Parameter(dtype, {6});
+      const uint32_t out = maker.Parameter(dtype, {6});
+      LeafMaker leaf = maker.Leaf({6}, {6});
+      leaf.Op(code, {leaf.Access(x), leaf.Access(y)}, leaf.Access(out));
+      CheckAgainstReference(SingleLeaf(&maker, leaf), {{a}, {b}, {a}});
+    }
+  }
+}
+
+TEST(Elementwise, TransposedAndStridedOperands) {
+  for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kInt32}) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(dtype, {37, 21});
+    const uint32_t y = maker.Parameter(dtype, {21, 80});
+    const uint32_t out = maker.Parameter(dtype, {21, 37});
+    LeafMaker leaf = maker.Leaf({21, 37}, {8, 16});
+    const ValueRef turned = leaf.Strided(x, maker.Const(0), {1, 21}, {21, 37}, {});
+    const ValueRef every_second = leaf.Strided(y, maker.Const(3), {80, 2}, {21, 37}, {});
+    leaf.Op(OpCode::kAdd, {turned, every_second}, leaf.Access(out));
+    CheckAgainstReference(
+        SingleLeaf(&maker, leaf),
+        {{RandomValues(dtype, 777, -9, 9, 4)}, {RandomValues(dtype, 1680, -9, 9, 5)}, {std::vector<double>(777)}});
+  }
+}
+
+TEST(Elementwise, OutputsMayBeStridedToo) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16}) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(dtype, {6, 10});
+    const uint32_t out = maker.Parameter(dtype, {10, 12});
+    LeafMaker leaf = maker.Leaf({6, 10}, {4, 10});
+    leaf.Op(OpCode::kNeg, {leaf.Access(x)}, leaf.Strided(out, maker.Const(1), {2, 12}, {6, 10}, {}));
+    CheckAgainstReference(SingleLeaf(&maker, leaf),
+                          {{RandomValues(dtype, 60, -9, 9, 6)}, {RandomValues(dtype, 120, 20, 30, 7)}});
+  }
+}
+
+TEST(Elementwise, OnlyValidCellsAreReadAndWritten) {
+  for (const DType dtype : {DType::kFp32, DType::kFp16}) {
+    for (const int64_t rows : {0, 1, 5, 31, 32, 33}) {
+      PlanMaker maker;
+      const uint32_t x = maker.Parameter(dtype, {Sym(0), 24});
+      const uint32_t out = maker.Parameter(dtype, {Sym(0), 24});
+      LeafMaker leaf = maker.Leaf({64, 32}, {8, 16});
+      const ValueRef in = leaf.Access(x);
+      const ValueRef local = leaf.Local(dtype);
+      leaf.SetValid(local, 0, maker.exprs().Clamp(maker.Symbol(0), maker.Const(64)));
+      leaf.SetValid(local, 1, maker.Const(24));
+      leaf.Op(OpCode::kMul, {in, LeafMaker::Int(2)}, local);
+      leaf.Op(OpCode::kAdd, {local, in}, leaf.Access(out));
+      const auto count = static_cast<size_t>(rows * 24);
+      CheckAgainstReference(SingleLeaf(&maker, leaf),
+                            {{RandomValues(dtype, count, -9, 9, 8)}, {std::vector<double>(count)}}, {rows});
+    }
+  }
+}
+
+TEST(Elementwise, CommonValidRegionIsComputed) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {20});
+  const uint32_t out = maker.Parameter(DType::kFp32, {20});
+  LeafMaker leaf = maker.Leaf({20}, {20});
+  const ValueRef in = leaf.Access(x);
+  leaf.SetValid(in, 0, maker.Const(13));
+  leaf.Op(OpCode::kNeg, {in}, leaf.Access(out));
+  std::vector<double> expected(20, 7);
+  for (size_t i = 0; i < 13; ++i) expected[i] = -1;
+  const auto values = RunImage(SingleLeaf(&maker, leaf), {{std::vector<double>(20, 1)}, {std::vector<double>(20, 7)}});
+  EXPECT_EQ(values[1], expected);
+}
+
+TEST(Elementwise, ChainsRoundAtEveryResult) {
+  for (const DType dtype : kFloats) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(dtype, {33, 70});
+    const uint32_t row = maker.Parameter(dtype, {1, 70});
+    const uint32_t out = maker.Parameter(dtype, {33, 70});
+    LeafMaker leaf = maker.Leaf({33, 70}, {8, 70});
+    const ValueRef scaled = leaf.Op(OpCode::kMul, {leaf.Access(x), LeafMaker::Float(1.3)}, leaf.Local(dtype));
+    const ValueRef shifted = leaf.Op(OpCode::kAdd, {scaled, leaf.Access(row)}, leaf.Local(dtype));
+    const ValueRef bounded = leaf.Op(OpCode::kMinimum, {shifted, LeafMaker::Float(4.3)}, leaf.Local(dtype));
+    const ValueRef small = leaf.Op(OpCode::kDiv, {bounded, LeafMaker::Int(3)}, leaf.Local(dtype));
+    const ValueRef root =
+        leaf.Op(OpCode::kSqrt, {leaf.Op(OpCode::kAbs, {small}, leaf.Local(dtype))}, leaf.Local(dtype));
+    leaf.Op(OpCode::kSub, {root, scaled}, leaf.Access(out));
+    CheckAgainstReference(
+        SingleLeaf(&maker, leaf),
+        {{RandomValues(dtype, 2310, -9, 9, 9)}, {RandomValues(dtype, 70, -9, 9, 10)}, {std::vector<double>(2310)}});
+  }
+}
+
+TEST(Elementwise, InPlace) {
+  for (const DType dtype : kFloats) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(dtype, {1030});
+    LeafMaker leaf = maker.Leaf({1030}, {1030});
+    leaf.Op(OpCode::kAdd, {leaf.Access(x), LeafMaker::Int(1)}, leaf.Access(x));
+    CheckAgainstReference(SingleLeaf(&maker, leaf), {{RandomValues(dtype, 1030, -9, 9, 11)}});
+  }
+}
+
+TEST(Elementwise, ACellSharedByTilesIsWrittenOnce) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {8, 1});
+  const uint32_t narrow = maker.Parameter(DType::kFp32, {8, 1});
+  const uint32_t wide = maker.Parameter(DType::kFp32, {8, 64});
+  LeafMaker leaf = maker.Leaf({8, 64}, {4, 16});
+  const ValueRef local = leaf.Op(OpCode::kAdd, {leaf.Access(x), LeafMaker::Int(1)}, leaf.Local(DType::kFp32, {8, 1}));
+  leaf.Op(OpCode::kCopy, {local}, leaf.Access(narrow));
+  leaf.Op(OpCode::kCopy, {local}, leaf.Access(wide));
+  CheckAgainstReference(
+      SingleLeaf(&maker, leaf),
+      {{RandomValues(DType::kFp32, 8, -9, 9, 12)}, {std::vector<double>(8)}, {std::vector<double>(512)}});
+}
+
+TEST(Elementwise, SixDims) {
+  const Shape shape = {{2, 1, 3, 2, 5, 4}, {1, 1, 2, 2, 3, 4}};
+  CheckBinary(OpCode::kAdd, DType::kFp16, shape, shape.extents, {2, 1, 1, 2, 1, 4});
+}
+
+}  // namespace
+}  // namespace pypto::device::testing

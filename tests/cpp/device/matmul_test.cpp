@@ -1,0 +1,160 @@
+// Matrix products.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "device/plan_maker.h"
+#include "device/reference.h"
+
+namespace pypto::device::testing {
+namespace {
+
+struct Types {
+  DType input;
+  DType output;
+};
+const std::vector<Types> kTypes = {{DType::kFp32, DType::kFp32}, {DType::kFp16, DType::kFp32},
+                                   {DType::kFp16, DType::kFp16}, {DType::kBf16, DType::kFp32},
+                                   {DType::kBf16, DType::kBf16}, {DType::kInt8, DType::kInt32}};
+
+struct Problem {
+  int64_t m, n, k;
+  bool a_trans = false;
+  bool b_trans = false;
+  int64_t tile_m = 128;
+  int64_t tile_n = 128;
+};
+
+void CheckProduct(const Problem& p, const Types& types, uint32_t cores = 1) {
+  PlanMaker maker;
+  const uint32_t a = maker.Parameter(types.input, p.a_trans ? Dims{p.k, p.m} : Dims{p.m, p.k});
+  const uint32_t b = maker.Parameter(types.input, p.b_trans ? Dims{p.n, p.k} : Dims{p.k, p.n});
+  const uint32_t c = maker.Parameter(types.output, {p.m, p.n});
+  LeafMaker leaf = maker.Cube({p.m, p.n}, {std::min(p.m, p.tile_m), std::min(p.n, p.tile_n)}, p.k);
+  const ValueRef left = leaf.Strided(a, maker.Const(0), p.a_trans ? Dims{1, p.m} : Dims{p.k, 1}, {p.m, p.k}, {});
+  const ValueRef right = leaf.Strided(b, maker.Const(0), p.b_trans ? Dims{1, p.k} : Dims{p.n, 1}, {p.k, p.n}, {});
+  leaf.Op(OpCode::kMatmul, {left, right}, leaf.Access(c));
+  const auto count = [](int64_t x, int64_t y) { return static_cast<size_t>(x * y); };
+  const double error = types.input == DType::kInt8 ? 0 : std::ldexp(9.0 * static_cast<double>(p.k), -22);
+  CheckAgainstReference(SingleLeaf(&maker, leaf),
+                        {{RandomValues(types.input, count(p.m, p.k), -3, 3, 1)},
+                         {RandomValues(types.input, count(p.k, p.n), -3, 3, 2)},
+                         {std::vector<double>(count(p.m, p.n))}},
+                        {}, 1, error, cores);
+}
+
+TEST(Matmul, SmallAndOddSizes) {
+  for (const Types& types : kTypes) {
+    for (const int64_t size : {1, 2, 3, 5, 7, 12, 13, 16, 17, 31, 32, 33, 64, 65, 127, 130}) {
+      CheckProduct({size, size, size}, types);
+      CheckProduct({1, size, size}, types);
+      CheckProduct({size, 1, size}, types);
+      CheckProduct({size, size, 1}, types);
+    }
+  }
+}
+
+TEST(Matmul, TransposesAreStrides) {
+  for (const Types& types : kTypes) {
+    for (const bool a_trans : {false, true}) {
+      for (const bool b_trans : {false, true}) {
+        CheckProduct({37, 50, 29, a_trans, b_trans}, types);
+        CheckProduct({37, 50, 29, a_trans, b_trans, 16, 8}, types);
+      }
+    }
+  }
+}
+
+TEST(Matmul, LongSumsGoBlockByBlock) {
+  for (const Types& types : kTypes) {
+    CheckProduct({9, 40, 255}, types);
+    CheckProduct({9, 40, 256}, types);
+    CheckProduct({9, 40, 257}, types);
+    CheckProduct({20, 33, 1500, false, true}, types);
+  }
+}
+
+TEST(Matmul, TilesLargerThanABlock) {
+  CheckProduct({300, 530, 40, false, false, 300, 530}, kTypes[0]);
+  CheckProduct({300, 530, 40, false, false, 300, 530}, kTypes[5]);
+}
+
+TEST(Matmul, ValidExtentsBoundRowsColumnsAndTerms) {
+  for (const Types& types : kTypes) {
+    for (const int64_t k : {0, 1, 20, 24}) {
+      for (const int64_t m : {0, 1, 9, 10}) {
+        PlanMaker maker;
+        const uint32_t a = maker.Parameter(types.input, {10, 24});
+        const uint32_t b = maker.Parameter(types.input, {24, 40});
+        const uint32_t c = maker.Parameter(types.output, {10, 40});
+        LeafMaker leaf = maker.Cube({10, 40}, {4, 16}, 24);
+        const ValueRef left = leaf.Strided(a, maker.Const(0), {24, 1}, {10, 24}, {maker.Const(m), maker.Const(k)});
+        const ValueRef right = leaf.Strided(b, maker.Const(0), {40, 1}, {24, 40}, {maker.Const(22), maker.Const(35)});
+        leaf.Op(OpCode::kMatmul, {left, right}, leaf.Access(c));
+        CheckAgainstReference(SingleLeaf(&maker, leaf),
+                              {{RandomValues(types.input, 240, -3, 3, 3)},
+                               {RandomValues(types.input, 960, -3, 3, 4)},
+                               {RandomValues(types.output, 400, -3, 3, 5)}},
+                              {}, 1, 1e-4);
+      }
+    }
+  }
+}
+
+TEST(Matmul, BatchesWithBroadcastOperands) {
+  for (const Types& types : kTypes) {
+    for (const bool one_b : {false, true}) {
+      PlanMaker maker;
+      const uint32_t a = maker.Parameter(types.input, {2, 3, 11, 7});
+      const uint32_t b = maker.Parameter(types.input, {one_b ? 1 : 2, one_b ? 1 : 3, 7, 18});
+      const uint32_t c = maker.Parameter(types.output, {2, 3, 11, 18});
+      LeafMaker leaf = maker.Cube({2, 3, 11, 18}, {1, 2, 8, 16}, 7);
+      const ValueRef left = leaf.Strided(a, maker.Const(0), {231, 77, 7, 1}, {2, 3, 11, 7}, {});
+      const ValueRef right = one_b ? leaf.Strided(b, maker.Const(0), {0, 0, 18, 1}, {1, 1, 7, 18}, {})
+                                   : leaf.Strided(b, maker.Const(0), {378, 126, 18, 1}, {2, 3, 7, 18}, {});
+      leaf.Op(OpCode::kMatmul, {left, right}, leaf.Access(c));
+      CheckAgainstReference(SingleLeaf(&maker, leaf),
+                            {{RandomValues(types.input, 462, -3, 3, 6)},
+                             {RandomValues(types.input, one_b ? 126 : 756, -3, 3, 7)},
+                             {std::vector<double>(1188)}},
+                            {}, 1, 1e-4);
+    }
+  }
+}
+
+TEST(Matmul, Int8SumsAreExact) {
+  PlanMaker maker;
+  const uint32_t a = maker.Parameter(DType::kInt8, {1, 3000});
+  const uint32_t b = maker.Parameter(DType::kInt8, {3000, 1});
+  const uint32_t c = maker.Parameter(DType::kInt32, {1, 1});
+  LeafMaker leaf = maker.Cube({1, 1}, {1, 1}, 3000);
+  leaf.Op(OpCode::kMatmul,
+          {leaf.Strided(a, maker.Const(0), {3000, 1}, {1, 3000}, {}),
+           leaf.Strided(b, maker.Const(0), {1, 1}, {3000, 1}, {})},
+          leaf.Access(c));
+  std::vector<double> x(3000, -128);
+  x[17] = 127;
+  EXPECT_EQ(RunImage(SingleLeaf(&maker, leaf), {{x}, {std::vector<double>(3000, -128)}, {{0}}})[2][0],
+            2999.0 * 16384 - 127 * 128);
+}
+
+TEST(Matmul, NanAndInfinityReachTheResult) {
+  PlanMaker maker;
+  const uint32_t a = maker.Parameter(DType::kFp32, {2, 2});
+  const uint32_t b = maker.Parameter(DType::kFp32, {2, 2});
+  const uint32_t c = maker.Parameter(DType::kFp32, {2, 2});
+  LeafMaker leaf = maker.Cube({2, 2}, {2, 2}, 2);
+  leaf.Op(OpCode::kMatmul,
+          {leaf.Strided(a, maker.Const(0), {2, 1}, {2, 2}, {}), leaf.Strided(b, maker.Const(0), {2, 1}, {2, 2}, {})},
+          leaf.Access(c));
+  const auto got = RunImage(SingleLeaf(&maker, leaf), {{{HUGE_VAL, 1, 1, 2}}, {{1, 0, 1, 1}}, {{0, 0, 0, 0}}})[2];
+  EXPECT_EQ(got[0], HUGE_VAL);
+  EXPECT_TRUE(std::isnan(got[1]));
+  EXPECT_EQ(got[2], 3);
+  EXPECT_EQ(got[3], 2);
+}
+
+TEST(Matmul, SpreadOverCores) { CheckProduct({200, 260, 100, false, false, 32, 64}, kTypes[1], 4); }
+
+}  // namespace
+}  // namespace pypto::device::testing

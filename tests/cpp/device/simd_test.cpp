@@ -1,0 +1,216 @@
+// Kernel tables: choice, accuracy over the whole range, agreement between instruction sets.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include "pypto/device/engine.h"
+#include "pypto/device/simd/select.h"
+
+namespace pypto::device::simd {
+namespace {
+
+std::vector<const KernelTable*> Tables() {
+  std::vector<const KernelTable*> tables;
+  for (const char* name : {"plain", "avx2", "avx512"}) {
+    const Selection selection = SelectKernels(name);
+    if (selection.table != nullptr) tables.push_back(selection.table);
+  }
+  return tables;
+}
+
+TEST(Simd, NamesChooseTables) {
+  EXPECT_STREQ(SelectKernels("plain").table->name, "plain");
+  ASSERT_NE(SelectKernels("").table, nullptr);
+  const Selection unknown = SelectKernels("avx9000");
+  EXPECT_EQ(unknown.table, nullptr);
+  EXPECT_NE(unknown.error.find("PYPTO_SIMD=avx9000 names no set of kernels; unset it, or choose one of plain"),
+            std::string::npos)
+      << unknown.error;
+  // The best set is the last one there is.
+  EXPECT_EQ(SelectKernels("").table, Tables().back());
+}
+
+TEST(Simd, TheEnvironmentForcesASet) {
+  const char* forced = std::getenv("PYPTO_SIMD");
+  if (forced == nullptr) GTEST_SKIP() << "PYPTO_SIMD is not set";
+  ASSERT_NE(ActiveKernels().table, nullptr) << ActiveKernels().error;
+  EXPECT_STREQ(ActiveKernels().table->name, forced);
+}
+
+TEST(Simd, AnUnknownSetIsSaidByEveryLaunch) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto refused = [] {
+    setenv("PYPTO_SIMD", "avx9000", 1);
+    class NoMemory final : public AddressMap {
+      std::byte* Translate(uint64_t, uint64_t) const noexcept override { return nullptr; }
+    };
+    class NoProgram final : public Executable {
+      std::string_view entry() const noexcept override { return ""; }
+      std::string_view platform() const noexcept override { return "a2a3sim"; }
+    };
+    const LaunchOutcome outcome = Engine::Make({})->Run(NoProgram(), {}, NoMemory(), nullptr);
+    std::fprintf(stderr, "%s\n", outcome.message.c_str());
+    std::exit(outcome.acl_code == 507015 ? 3 : 1);
+  };
+  EXPECT_EXIT(refused(), ::testing::ExitedWithCode(3), "PYPTO_SIMD=avx9000 names no set of kernels");
+}
+
+std::vector<float> Apply(const KernelTable& table, UnaryKernel kernel, const std::vector<float>& in) {
+  std::vector<float> out(in.size());
+  const RowArgs args{1, static_cast<int64_t>(in.size()), out.data(), 0, in.data(), 0, 1, nullptr, 0, 0};
+  table.unary_f32[kernel](&args);
+  return out;
+}
+
+// Bit patterns spread over all floats, NaN and infinities included.
+std::vector<float> Patterns() {
+  std::vector<float> values;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 16411) {
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  for (const float special : {0.0F, -0.0F, 1.0F, -1.0F, HUGE_VALF, -HUGE_VALF, std::nanf(""), 88.722839F, 88.72284F,
+                              -103.97F, -103.98F, -87.33655F, 1e-40F, 3.9F, 4.1F, 0.65F, 0.935F}) {
+    values.push_back(special);
+  }
+  return values;
+}
+
+struct Function {
+  UnaryKernel kernel;
+  double (*reference)(double);
+  double ulps;
+};
+
+TEST(Simd, FunctionsAreAccurateEverywhere) {
+  const std::vector<Function> functions = {
+      {kUnaryExp, std::exp, 1.0},
+      {kUnaryLog, std::log, 1.0},
+      {kUnaryTanh, std::tanh, 2.0},
+      {kUnaryErf, std::erf, 2.0},
+      {kUnarySqrt, std::sqrt, 0.5},
+      {kUnaryAbs, std::fabs, 0},
+      {kUnaryReciprocal, [](double x) { return 1 / x; }, 0.5},
+  };
+  const std::vector<float> in = Patterns();
+  for (const KernelTable* table : Tables()) {
+    for (const Function& function : functions) {
+      const std::vector<float> out = Apply(*table, function.kernel, in);
+      double worst = 0;
+      size_t at = 0;
+      for (size_t i = 0; i < in.size(); ++i) {
+        const double exact = function.reference(in[i]);
+        const auto rounded = static_cast<float>(exact);
+        if (std::isnan(rounded) || std::isinf(rounded) || rounded == 0) {
+          const bool same = std::isnan(rounded) ? std::isnan(out[i]) : out[i] == rounded;
+          ASSERT_TRUE(same) << table->name << " kernel " << int{function.kernel} << " of " << in[i] << " is " << out[i];
+          continue;
+        }
+        const double ulp = std::ldexp(1.0, std::max(std::ilogb(rounded), -126) - 23);
+        const double error = std::fabs(out[i] - exact) / ulp;
+        if (error > worst) {
+          worst = error;
+          at = i;
+        }
+      }
+      EXPECT_LE(worst, function.ulps) << table->name << " kernel " << int{function.kernel} << " at " << in[at];
+    }
+  }
+}
+
+TEST(Simd, SignsOfZeroAreKept) {
+  for (const KernelTable* table : Tables()) {
+    for (const UnaryKernel kernel : {kUnaryTanh, kUnaryErf, kUnarySqrt}) {
+      const std::vector<float> out = Apply(*table, kernel, {-0.0F, 0.0F});
+      EXPECT_TRUE(std::signbit(out[0])) << table->name << " kernel " << int{kernel};
+      EXPECT_FALSE(std::signbit(out[1]));
+    }
+    // One value for a whole row keeps it too.
+    std::vector<float> out(40);
+    const float zero = -0.0F;
+    const RowArgs args{1, 40, out.data(), 0, &zero, 0, 0, nullptr, 0, 0};
+    table->unary_f32[kUnarySqrt](&args);
+    EXPECT_TRUE(std::signbit(out[39]));
+  }
+}
+
+TEST(Simd, ConversionsAgreeBitForBit) {
+  const std::vector<float> in = Patterns();
+  const auto tables = Tables();
+  for (const Format format : {kF16, kBf16}) {
+    std::vector<uint16_t> expected(in.size());
+    tables[0]->store[format](expected.data(), 1, in.data(), static_cast<int64_t>(in.size()));
+    std::vector<float> expected_back(in.size());
+    tables[0]->load[format](expected_back.data(), expected.data(), 1, static_cast<int64_t>(in.size()));
+    for (const KernelTable* table : tables) {
+      std::vector<uint16_t> out(in.size());
+      table->store[format](out.data(), 1, in.data(), static_cast<int64_t>(in.size()));
+      std::vector<float> back(in.size());
+      table->load[format](back.data(), out.data(), 1, static_cast<int64_t>(in.size()));
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (std::isnan(in[i])) {
+          ASSERT_TRUE(std::isnan(back[i])) << table->name;
+          continue;
+        }
+        ASSERT_EQ(out[i], expected[i]) << table->name << " " << in[i];
+        ASSERT_EQ(back[i], expected_back[i]) << table->name << " " << in[i];
+      }
+    }
+  }
+}
+
+TEST(Simd, EveryLengthTouchesItsElementsOnly) {
+  for (const KernelTable* table : Tables()) {
+    for (int64_t n = 1; n < 70; ++n) {
+      std::vector<float> a(80, 2.0F);
+      std::vector<float> b(80, 3.0F);
+      std::vector<float> out(80, -1.0F);
+      for (const int64_t a_step : {0, 1}) {
+        for (const int64_t b_step : {0, 1}) {
+          const RowArgs args{1, n, out.data(), 0, a.data(), 0, a_step, b.data(), 0, b_step};
+          table->binary_f32[kBinaryMul](&args);
+          for (int64_t i = 0; i < 80; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], i < n ? 6.0F : -1.0F);
+          std::fill(out.begin(), out.end(), -1.0F);
+        }
+      }
+      ASSERT_EQ(table->reduce_f32[kReduceSum](a.data(), n), 2.0F * static_cast<float>(n));
+      table->reduce_columns_f32[kReduceSum](out.data(), a.data(), 1, 3, n);
+      for (int64_t i = 0; i < 80; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], i < n ? 6.0F : -1.0F);
+    }
+  }
+}
+
+TEST(Simd, SetsAgreeOnAMatrixProduct) {
+  constexpr int64_t kRows = 29;
+  constexpr int64_t kColumns = 45;
+  constexpr int64_t kTerms = 100;
+  std::vector<float> a(kRows * kTerms);
+  std::vector<float> b(kTerms * kColumns);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 17) - 8.0F;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 13) - 6.0F;
+  for (const KernelTable* table : Tables()) {
+    const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
+    const int64_t width = up(kColumns, table->gemm_columns);
+    std::vector<float> packed_a(static_cast<size_t>(up(kRows, table->gemm_rows) * kTerms));
+    std::vector<float> packed_b(static_cast<size_t>(width * kTerms));
+    std::vector<float> c(static_cast<size_t>(kRows * width));
+    table->pack_a(packed_a.data(), a.data(), kF32, kTerms, 1, kRows, kTerms);
+    table->pack_b(packed_b.data(), b.data(), kF32, kColumns, 1, kTerms, kColumns);
+    table->gemm(c.data(), width, packed_a.data(), packed_b.data(), kRows, kColumns, kTerms, false);
+    table->gemm(c.data(), width, packed_a.data(), packed_b.data(), kRows, kColumns, kTerms, true);
+    for (int64_t row = 0; row < kRows; ++row) {
+      for (int64_t column = 0; column < kColumns; ++column) {
+        float sum = 0;  // exact: small integers
+        for (int64_t k = 0; k < kTerms; ++k) sum += a[row * kTerms + k] * b[k * kColumns + column];
+        ASSERT_EQ(c[static_cast<size_t>(row * width + column)], 2 * sum) << table->name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pypto::device::simd
