@@ -1,0 +1,207 @@
+// Copies and fills, synchronous and queued.
+#include <cstring>
+
+#include "pypto/mock_acl/entry.h"
+#include "pypto/mock_acl/resolve.h"
+
+namespace pypto::acl_abi {
+
+using mock::CallId;
+using mock::Context;
+using mock::Device;
+using mock::Enter;
+using mock::Fail;
+using mock::Instance;
+using mock::Location;
+using mock::ResolveStream;
+using mock::Stream;
+using mock::Task;
+using mock::ThreadState;
+
+namespace {
+
+Location LocationOf(const void* pointer) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const Device* device = Instance::Get().DeviceOfAddress(address);
+  return {address, device != nullptr ? &device->memory() : nullptr};
+}
+
+// Device ranges must lie inside one block; about host memory nothing is known.
+aclError CheckRange(const Location& location, size_t bytes, const char* what) {
+  if (location.Resolve(bytes) != nullptr) [[likely]]
+    return kSuccess;
+  const auto block = location.memory->Find(location.address);
+  if (!block) {
+    return Fail(kErrorRtParamInvalid, "%s 0x%llx lies in no live block of device memory", what,
+                static_cast<unsigned long long>(location.address));
+  }
+  return Fail(kErrorRtParamInvalid, "%s 0x%llx + %zu bytes leaves its block [0x%llx, +%llu)", what,
+              static_cast<unsigned long long>(location.address), bytes, static_cast<unsigned long long>(block->address),
+              static_cast<unsigned long long>(block->bytes));
+}
+
+struct Copy {
+  Location destination;
+  Location source;
+  size_t bytes = 0;
+};
+
+// Everything that synchronous and queued copies check alike.
+aclError Prepare(void* destination, size_t room, const void* source, size_t bytes, aclrtMemcpyKind kind, Copy* copy) {
+  MOCK_REQUIRE(destination);
+  MOCK_REQUIRE(source);
+  if (kind > kMemcpyHostToBufferToDevice) {
+    return Fail(kErrorInvalidParam, "copy kind %u is not for this function", unsigned{kind});
+  }
+  if (bytes > room) return Fail(kErrorRtParamInvalid, "%zu bytes do not fit into %zu", bytes, room);
+  *copy = {LocationOf(destination), LocationOf(source), bytes};
+  aclError code = CheckRange(copy->destination, bytes, "destination");
+  if (code == kSuccess) code = CheckRange(copy->source, bytes, "source");
+  return code;
+}
+
+bool DirectionIs(const Copy& copy, aclrtMemcpyKind kind) {
+  const bool to_device = copy.destination.memory != nullptr;
+  const bool from_device = copy.source.memory != nullptr;
+  switch (kind) {
+    case kMemcpyHostToHost: return !to_device && !from_device;
+    case kMemcpyHostToDevice:
+    case kMemcpyHostToBufferToDevice: return to_device && !from_device;
+    case kMemcpyDeviceToHost: return !to_device && from_device;
+    case kMemcpyDeviceToDevice: return to_device && from_device;
+    default: return true;
+  }
+}
+
+void CopyNow(const Copy& copy) {
+  std::memmove(copy.destination.Resolve(copy.bytes), copy.source.Resolve(copy.bytes), copy.bytes);
+}
+
+aclError Queue(Stream& stream, const Copy& copy) {
+  return stream.Push(Stream::Kick::kYes, [&](Task& task) {
+    task.kind = Task::Kind::kCopy;
+    task.destination = copy.destination;
+    task.source = copy.source;
+    task.bytes = copy.bytes;
+    return kSuccess;
+  });
+}
+
+// The host bytes are taken now and written to the device in stream order.
+aclError QueueCaptured(Stream& stream, const Copy& copy) {
+  return stream.Push(Stream::Kick::kYes, [&](Task& task) {
+    if (!stream.ReserveArguments(task, copy.bytes)) {
+      return Fail(kErrorRtMemoryAllocation, "no room to hold %zu bytes of the caller", copy.bytes);
+    }
+    std::memcpy(task.arguments, copy.source.Resolve(copy.bytes), copy.bytes);
+    task.kind = Task::Kind::kCopy;
+    task.destination = copy.destination;
+    task.source = {reinterpret_cast<uint64_t>(task.arguments), nullptr};
+    task.bytes = copy.bytes;
+    return kSuccess;
+  });
+}
+
+aclError CopyOnStream(Stream& stream, const Copy& copy, aclrtMemcpyKind kind) {
+  if (copy.destination.memory == nullptr && copy.source.memory == nullptr) {
+    return Fail(kErrorRtFeatureNotSupported, "a queued copy from host to host is not offered");
+  }
+  if (!DirectionIs(copy, kind)) {
+    return Fail(kErrorRtParamInvalid, "copy kind %u does not fit where the pointers point", unsigned{kind});
+  }
+  if (kind == kMemcpyHostToBufferToDevice) return QueueCaptured(stream, copy);
+  const auto& host = copy.destination.memory == nullptr ? copy.destination : copy.source;
+  const bool queued =
+      host.memory != nullptr || Instance::Get().host_memory.Pinned(host.Resolve(copy.bytes), copy.bytes);
+  if (queued) return Queue(stream, copy);
+  // Pageable host memory: the stream is drained and the copy done at once.
+  const aclError code = stream.Synchronize(mock::kNoDeadline);
+  if (code != kSuccess) return mock::ReportStream(stream, code);
+  CopyNow(copy);
+  return kSuccess;
+}
+
+aclError PrepareFill(void* pointer, size_t room, size_t bytes, Location* location) {
+  MOCK_REQUIRE(pointer);
+  if (bytes > room) return Fail(kErrorRtParamInvalid, "%zu bytes do not fit into %zu", bytes, room);
+  *location = LocationOf(pointer);
+  if (location->memory == nullptr && !Instance::Get().host_memory.Pinned(pointer, bytes)) {
+    return Fail(kErrorRtParamInvalid, "%p is neither device memory nor host memory of ACL", pointer);
+  }
+  return CheckRange(*location, bytes, "destination");
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtMemcpy(void* destination, size_t room, const void* source, size_t bytes, aclrtMemcpyKind kind) {
+  return Enter(
+      CallId::aclrtMemcpy,
+      [&](ThreadState& thread) {
+        Context* context = nullptr;
+        aclError code = mock::ResolveContext(thread, &context);
+        if (code != kSuccess || bytes == 0) return code;
+        Copy copy;
+        code = Prepare(destination, room, source, bytes, kind, &copy);
+        // The kind is a hint here: where the pointers point decides.
+        if (code == kSuccess) CopyNow(copy);
+        return code;
+      },
+      destination, room, source, bytes, kind);
+}
+
+aclError aclrtMemcpyAsync(void* destination, size_t room, const void* source, size_t bytes, aclrtMemcpyKind kind,
+                          aclrtStream stream) {
+  return Enter(
+      CallId::aclrtMemcpyAsync,
+      [&](ThreadState& thread) {
+        Stream* found = nullptr;
+        aclError code = ResolveStream(thread, stream, &found);
+        if (code != kSuccess || bytes == 0) return code;
+        Copy copy;
+        code = Prepare(destination, room, source, bytes, kind, &copy);
+        return code == kSuccess ? CopyOnStream(*found, copy, kind) : code;
+      },
+      destination, room, source, bytes, kind, stream);
+}
+
+aclError aclrtMemset(void* pointer, size_t room, int32_t value, size_t bytes) {
+  return Enter(
+      CallId::aclrtMemset,
+      [&](ThreadState& thread) {
+        Context* context = nullptr;
+        aclError code = mock::ResolveContext(thread, &context);
+        if (code != kSuccess || bytes == 0) return code;
+        Location location;
+        code = PrepareFill(pointer, room, bytes, &location);
+        if (code == kSuccess) std::memset(location.Resolve(bytes), value, bytes);
+        return code;
+      },
+      pointer, room, value, bytes);
+}
+
+aclError aclrtMemsetAsync(void* pointer, size_t room, int32_t value, size_t bytes, aclrtStream stream) {
+  return Enter(
+      CallId::aclrtMemsetAsync,
+      [&](ThreadState& thread) {
+        Stream* found = nullptr;
+        aclError code = ResolveStream(thread, stream, &found);
+        if (code != kSuccess || bytes == 0) return code;
+        Location location;
+        code = PrepareFill(pointer, room, bytes, &location);
+        if (code != kSuccess) return code;
+        return found->Push(Stream::Kick::kYes, [&](Task& task) {
+          task.kind = Task::Kind::kFill;
+          task.destination = location;
+          task.bytes = bytes;
+          task.value = value;
+          return kSuccess;
+        });
+      },
+      pointer, room, value, bytes, stream);
+}
+
+}  // extern "C"
+
+}  // namespace pypto::acl_abi

@@ -1,0 +1,77 @@
+// One simulated device: its memory, its cores, its contexts' home.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pypto/acl_abi/error_codes.h"
+#include "pypto/mock_acl/device_memory.h"
+#include "pypto/mock_acl/interception.h"
+#include "pypto/mock_acl/kernel_backend.h"
+#include "pypto/mock_acl/settings.h"
+#include "pypto/mock_acl/wait_point.h"
+
+namespace pypto::mock {
+
+class Context;
+
+inline constexpr uint32_t kMaxStreams = 1984;
+inline constexpr uint32_t kMaxEvents = 65536;
+
+// Owned by the instance. Memory and cores appear when the device is first set. Life cycle members are guarded by the
+// instance's lock; RunKernel is thread-safe.
+class Device {
+ public:
+  Device(int32_t id, const Settings& settings) : id_(id), settings_(settings) {}
+  ~Device();
+
+  // Reserves the memory and makes the cores, once; false when no address space is left.
+  bool Start();
+  bool started() const noexcept { return memory_ != nullptr; }
+  // One launch at a time: waits for a launch of another stream.
+  int32_t RunKernel(const KernelImage& image, std::string_view kernel, std::span<const std::byte> arguments,
+                    const std::atomic<bool>& abort, std::string* message) {
+    running_.Acquire();
+    int32_t code = TakeKernelFault();
+    if (code == 0) [[likely]] {
+      try {
+        code = cores_->Run(image, kernel, arguments, *memory_, abort, message);
+      } catch (...) {
+        code = acl_abi::kErrorBadAlloc;
+      }
+    }
+    kernels_run_.store(kernels_run() + 1, std::memory_order_relaxed);
+    running_.Release();
+    return code;
+  }
+
+  // A word of device memory of the mock's own; kernels here do not use it. 0 when there is no room.
+  uint64_t HardwareSyncAddress();
+  // Kernels executed to their end, faults included.
+  uint64_t kernels_run() const noexcept { return kernels_run_.load(std::memory_order_relaxed); }
+  // Those of devices that are gone.
+  static std::atomic<uint64_t> ended_devices_kernels;
+
+  int32_t id() const noexcept { return id_; }
+  DeviceMemory& memory() const noexcept { return *memory_; }
+
+  Context* primary = nullptr;
+  uint64_t set_count = 0;  // aclrtSetDevice minus aclrtResetDevice
+  std::atomic<uint32_t> streams{0};
+  std::atomic<uint32_t> events{0};
+
+ private:
+  const int32_t id_;
+  const Settings& settings_;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::unique_ptr<KernelCores> cores_;
+  ExecutionLock running_;
+  std::atomic<uint64_t> kernels_run_{0};  // written under running_
+  uint64_t sync_address_ = 0;             // under the instance's lock
+};
+
+}  // namespace pypto::mock

@@ -1,0 +1,73 @@
+// Kernels are program images, executed by the device engine.
+#include "pypto/device/engine.h"
+#include "pypto/mock_acl/device_memory.h"
+#include "pypto/mock_acl/kernel_backend.h"
+
+namespace pypto::mock {
+namespace {
+
+class ProgramImage final : public KernelImage {
+ public:
+  explicit ProgramImage(std::shared_ptr<const device::Executable> executable) : executable_(std::move(executable)) {}
+
+  bool HasKernel(std::string_view name) const override { return name == executable_->entry(); }
+  std::string_view KernelAt(uint64_t entry) const override { return entry == 0 ? executable_->entry() : ""; }
+  const device::Executable& executable() const { return *executable_; }
+
+ private:
+  std::shared_ptr<const device::Executable> executable_;
+};
+
+class MemoryMap final : public device::AddressMap {
+ public:
+  explicit MemoryMap(const DeviceMemory& memory) : memory_(memory) {}
+  std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept override {
+    return memory_.Translate(address, bytes);
+  }
+
+ private:
+  const DeviceMemory& memory_;
+};
+
+class EngineCores final : public KernelCores {
+ public:
+  EngineCores(uint32_t cores, uint64_t shake_seed) : engine_(device::Engine::Make({cores, shake_seed})) {}
+
+  int32_t Run(const KernelImage& image, std::string_view, std::span<const std::byte> arguments,
+              const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) override {
+    const auto& program = static_cast<const ProgramImage&>(image);
+    device::LaunchOutcome outcome = engine_->Run(program.executable(), arguments, MemoryMap(memory), &abort);
+    if (outcome.acl_code != 0) [[unlikely]]
+      *message = std::move(outcome.message);
+    return outcome.acl_code;
+  }
+
+ private:
+  std::unique_ptr<device::Engine> engine_;
+};
+
+// Whether a chip of that name belongs to the platform: "a5…" is the 950 family, "a2a3…" the 910B and 910_93.
+bool ChipRuns(std::string_view soc, std::string_view platform) {
+  if (platform.starts_with("a5")) return soc.starts_with("Ascend950");
+  return soc.starts_with("Ascend910B") || soc.starts_with("Ascend910_93");
+}
+
+base::Status CheckChip(std::string_view platform, std::string_view soc) {
+  if (ChipRuns(soc, platform)) return base::OkStatus();
+  return base::MakeStatus(base::StatusCode::kUnsupported, "the program is for platform %.*s, the chip is %.*s",
+                          static_cast<int>(platform.size()), platform.data(), static_cast<int>(soc.size()), soc.data());
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<KernelImage>> LoadKernelImage(std::span<const uint8_t> bytes, std::string_view soc) {
+  PYPTO_ASSIGN_OR_RETURN(auto executable, device::Executable::Load(bytes));
+  if (!soc.empty()) PYPTO_RETURN_IF_ERROR(CheckChip(executable->platform(), soc));
+  return std::unique_ptr<KernelImage>(std::make_unique<ProgramImage>(std::move(executable)));
+}
+
+std::unique_ptr<KernelCores> MakeKernelCores(uint32_t cores, uint64_t shake_seed) {
+  return std::make_unique<EngineCores>(cores, shake_seed);
+}
+
+}  // namespace pypto::mock

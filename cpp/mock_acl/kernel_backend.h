@@ -1,0 +1,42 @@
+// What the mock needs from whatever executes kernels. engine_backend.cpp implements it with the device engine.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pypto/base/status.h"
+
+namespace pypto::mock {
+
+class DeviceMemory;
+
+// A loaded binary. Immutable; thread-safe.
+class KernelImage {
+ public:
+  virtual ~KernelImage() = default;
+  virtual bool HasKernel(std::string_view name) const = 0;
+  // Kernel number `entry`, empty when there is none.
+  virtual std::string_view KernelAt(uint64_t entry) const = 0;
+};
+
+// The cores of one device. Thread rule: one launch at a time, on any thread.
+class KernelCores {
+ public:
+  virtual ~KernelCores() = default;
+  // Runs one launch to its end; `arguments` are the captured bytes. Ends early once `abort` is set. Returns 0, or the
+  // aclError of the failure and its text.
+  virtual int32_t Run(const KernelImage& image, std::string_view kernel, std::span<const std::byte> arguments,
+                      const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) = 0;
+};
+
+// kProgramFormat when the bytes are no image, kUnsupported when it was made for another chip than `soc`; an empty `soc`
+// takes all.
+base::Result<std::unique_ptr<KernelImage>> LoadKernelImage(std::span<const uint8_t> bytes, std::string_view soc);
+std::unique_ptr<KernelCores> MakeKernelCores(uint32_t cores, uint64_t shake_seed);
+
+}  // namespace pypto::mock
