@@ -1,0 +1,235 @@
+// Size classes, chunks, and what happens when the device has no more memory.
+#include "pypto/runtime/device_allocator.h"
+
+#include <algorithm>
+#include <bit>
+#include <cinttypes>
+
+#include "pypto/acl/errors.h"
+#include "pypto/base/checked.h"
+
+namespace pypto::runtime {
+namespace {
+
+using base::Result;
+using base::Status;
+using base::StatusCode;
+
+constexpr uint64_t kGranule = 512;
+constexpr uint64_t kSmallLimit = uint64_t{1} << 20;
+constexpr uint64_t kPage = uint64_t{2} << 20;
+// The library adds 32 bytes to what it is asked for; asking for that much less fills whole pages.
+constexpr uint64_t kPadding = 32;
+constexpr uint64_t kChunkBytes = 2 * kPage - kPadding;
+// Sizes where arithmetic on them could overflow; no device has that much.
+constexpr uint64_t kAbsurd = uint64_t{1} << 60;
+// Free large blocks beyond this go back to the device when they are freed.
+constexpr uint64_t kMaxCachedLarge = uint64_t{1} << 30;
+// Classes up to kSteps granules are exact; above, each doubling has kSteps of them.
+constexpr uint64_t kSteps = 8;
+
+// Smallest class that holds `bytes`: 512 … 4096 by 512, then eight steps per doubling.
+uint64_t ClassBytes(uint64_t bytes) {
+  const uint64_t granules = (bytes + kGranule - 1) / kGranule;
+  if (granules <= kSteps) return granules * kGranule;
+  const uint64_t step = std::bit_floor(granules - 1) / kSteps;
+  return base::AlignUp(granules, std::max<uint64_t>(step, 1)) * kGranule;
+}
+
+size_t ClassIndex(uint64_t class_bytes) {
+  const uint64_t granules = class_bytes / kGranule;
+  if (granules <= kSteps) return static_cast<size_t>(granules - 1);
+  const uint64_t floor = std::bit_floor(granules - 1);
+  const uint64_t step = std::max<uint64_t>(floor / kSteps, 1);
+  const auto doubling =
+      static_cast<uint64_t>(std::countr_zero(floor)) - static_cast<uint64_t>(std::countr_zero(kSteps));
+  return static_cast<size_t>(kSteps + doubling * kSteps + (granules - floor) / step - 1);
+}
+
+uint64_t LargeCapacity(uint64_t bytes) { return base::AlignUp(bytes + kPadding, kPage) - kPadding; }
+
+}  // namespace
+
+DeviceAllocator::DeviceAllocator(const acl::Table& table, bool pooled, Counters* counters)
+    : table_(table), pooled_(pooled), counters_(counters), free_small_(ClassIndex(kSmallLimit) + 1) {}
+
+Result<uint64_t> DeviceAllocator::Allocate(uint64_t bytes, MemoryKind kind, std::string label) {
+  Live live;
+  live.bytes = bytes;
+  live.kind = kind;
+  live.label = std::move(label);
+  Result<uint64_t> address = Take(bytes, kind, &live);
+  if (!address.ok() && address.status().code() == StatusCode::kOutOfDeviceMemory) {
+    Status emptied = Trim();
+    if (emptied.ok()) address = Take(bytes, kind, &live);
+    if (!address.ok() && address.status().code() == StatusCode::kOutOfDeviceMemory) {
+      Status explained = ExplainShortage(address.status(), bytes);
+      explained.Attach(emptied);
+      return explained;
+    }
+  }
+  if (!address.ok()) return std::move(address).status();
+  bytes_[static_cast<size_t>(kind)] += bytes;
+  used_ += live.capacity;
+  live_.emplace(*address, std::move(live));
+  return address;
+}
+
+Result<uint64_t> DeviceAllocator::Take(uint64_t bytes, MemoryKind kind, Live* live) {
+  if (!pooled_ || kind == MemoryKind::kWorkspace || bytes >= kAbsurd) {
+    live->capacity = bytes;
+    return AskLibrary(bytes);
+  }
+  live->small = bytes <= kSmallLimit;
+  if (live->small) {
+    live->capacity = ClassBytes(bytes);
+    return TakeSmall(live->capacity);
+  }
+  live->capacity = LargeCapacity(bytes);
+  const auto fit = free_large_.lower_bound(live->capacity);
+  if (fit != free_large_.end() && fit->first <= live->capacity + std::max(kPage, live->capacity / 4)) {
+    live->capacity = fit->first;
+    const uint64_t address = fit->second;
+    free_large_.erase(fit);
+    return address;
+  }
+  return AskLibrary(live->capacity);
+}
+
+Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity) {
+  std::vector<uint64_t>& free = free_small_[ClassIndex(capacity)];
+  if (!free.empty()) {
+    const uint64_t address = free.back();
+    free.pop_back();
+    ChunkOf(address)->second.used += 1;
+    return address;
+  }
+  for (auto& [start, chunk] : chunks_) {
+    if (chunk.bytes - chunk.cut < capacity) continue;
+    const uint64_t address = start + chunk.cut;
+    chunk.cut += capacity;
+    chunk.used += 1;
+    return address;
+  }
+  PYPTO_ASSIGN_OR_RETURN(const uint64_t start, AskLibrary(kChunkBytes));
+  chunks_.emplace(start, Chunk{kChunkBytes, capacity, 1});
+  return start;
+}
+
+Result<uint64_t> DeviceAllocator::AskLibrary(uint64_t bytes) {
+  void* raw = nullptr;
+  const acl::aclError code = table_.aclrtMalloc(&raw, bytes, acl_abi::kMallocHugeFirst);
+  PYPTO_RETURN_IF_ERROR(acl::ToStatus(table_, code, acl::CallId::aclrtMalloc));
+  counters_->device_mallocs += 1;
+  held_ += bytes;
+  return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(raw));
+}
+
+Status DeviceAllocator::GiveBack(uint64_t address, uint64_t bytes) {
+  Status status = PYPTO_ACL_CALL(table_, aclrtFree, reinterpret_cast<void*>(address));
+  if (status.ok()) {
+    counters_->device_frees += 1;
+    held_ -= bytes;
+    return status;
+  }
+  refused_.emplace(address, bytes);
+  return status;
+}
+
+std::map<uint64_t, DeviceAllocator::Chunk>::iterator DeviceAllocator::ChunkOf(uint64_t address) {
+  return std::prev(chunks_.upper_bound(address));
+}
+
+Status DeviceAllocator::Free(uint64_t address) {
+  const auto found = live_.find(address);
+  if (found == live_.end()) {
+    return base::MakeStatus(StatusCode::kInternal, "no live block of device memory begins at 0x%" PRIx64, address);
+  }
+  const Live live = std::move(found->second);
+  live_.erase(found);
+  bytes_[static_cast<size_t>(live.kind)] -= live.bytes;
+  used_ -= live.capacity;
+  if (live.small) {
+    ReturnSmall(address, live);
+    return base::OkStatus();
+  }
+  const bool keep =
+      pooled_ && live.kind != MemoryKind::kWorkspace && live.bytes < kAbsurd && cached_bytes() <= kMaxCachedLarge;
+  if (!keep) return GiveBack(address, live.capacity);
+  free_large_.emplace(live.capacity, address);
+  return base::OkStatus();
+}
+
+void DeviceAllocator::ReturnSmall(uint64_t address, const Live& live) {
+  ChunkOf(address)->second.used -= 1;
+  free_small_[ClassIndex(live.capacity)].push_back(address);
+}
+
+Status DeviceAllocator::Trim() {
+  Status first;
+  for (const auto& [address, bytes] : std::exchange(refused_, {})) first.Attach(GiveBack(address, bytes));
+  for (const auto& [capacity, address] : std::exchange(free_large_, {})) first.Attach(GiveBack(address, capacity));
+  for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {
+    if (chunk->second.used != 0) {
+      ++chunk;
+      continue;
+    }
+    const uint64_t begin = chunk->first;
+    const uint64_t end = begin + chunk->second.bytes;
+    for (std::vector<uint64_t>& free : free_small_) {
+      std::erase_if(free, [&](uint64_t address) { return address >= begin && address < end; });
+    }
+    const uint64_t bytes = chunk->second.bytes;
+    chunk = chunks_.erase(chunk);
+    first.Attach(GiveBack(begin, bytes));
+  }
+  return first;
+}
+
+Status DeviceAllocator::ReleaseAll() {
+  for (auto it = live_.begin(); it != live_.end();) {
+    const uint64_t address = it->first;
+    ++it;
+    const Status ignored = Free(address);  // a refusal is kept in refused_ and tried again below
+    static_cast<void>(ignored);
+  }
+  Status status = Trim();
+  if (!refused_.empty()) status.Attach(Trim());
+  return status;
+}
+
+Status DeviceAllocator::ExplainShortage(Status status, uint64_t asked) const {
+  base::MemoryShortage shortage;
+  shortage.asked = asked;
+  if (const auto memory = acl::QueryMemory(table_); memory.ok()) {
+    shortage.free = memory->free;
+    shortage.total = memory->total;
+  }
+  shortage.largest_holders = LargestHolders();
+  const base::AclFailure failure = status.acl_failure() != nullptr ? *status.acl_failure() : base::AclFailure{};
+  return base::MakeStatus(StatusCode::kOutOfDeviceMemory,
+                          "out of device memory: asked for %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64
+                          " bytes are free on the device; the largest holders of this worker are: %s. Free tensors "
+                          "that are not needed, or lower the workspace depths (%s gave %d)",
+                          asked, shortage.free, shortage.total, shortage.largest_holders.c_str(), failure.call.c_str(),
+                          failure.code)
+      .WithAclFailure(failure)
+      .WithMemoryShortage(shortage);
+}
+
+std::string DeviceAllocator::LargestHolders() const {
+  constexpr size_t kShown = 3;
+  std::vector<const Live*> holders;
+  for (const auto& [address, live] : live_) holders.push_back(&live);
+  const size_t shown = std::min(kShown, holders.size());
+  std::partial_sort(holders.begin(), holders.begin() + static_cast<std::ptrdiff_t>(shown), holders.end(),
+                    [](const Live* a, const Live* b) { return a->bytes > b->bytes; });
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    if (i != 0) text += ", ";
+    text += base::Format("%s (%" PRIu64 " bytes)", holders[i]->label.c_str(), holders[i]->bytes);
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace pypto::runtime

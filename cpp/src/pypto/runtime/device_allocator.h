@@ -1,0 +1,81 @@
+// The worker's pool of device memory: the one place that asks the library for memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pypto/acl/memory.h"
+#include "pypto/runtime/counters.h"
+
+namespace pypto::runtime {
+
+enum class MemoryKind : uint8_t { kResident = 0, kStaging = 1, kWorkspace = 2, kPrograms = 3 };
+inline constexpr int kMemoryKindCount = 4;
+
+// Small blocks (up to 1 MiB) are cut from chunks in size classes that are multiples of 512 bytes; large ones come from
+// the library in whole 2-MiB pages and are kept for reuse when freed. Workspace is never pooled: it is one block that
+// grows. Without pooling (a strict mock) each block is the library's own.
+// Owned by a worker; its context must be current. Thread rule: inside the worker's gate.
+class DeviceAllocator {
+ public:
+  DeviceAllocator(const acl::Table& table, bool pooled, Counters* counters);
+  DeviceAllocator(const DeviceAllocator&) = delete;
+  DeviceAllocator& operator=(const DeviceAllocator&) = delete;
+
+  // bytes > 0; 64-byte aligned at least. Out of memory: the pool is emptied and the call tried once more, then
+  // kOutOfDeviceMemory with asked, free, total and the largest holders. `label` names the holder there.
+  base::Result<uint64_t> Allocate(uint64_t bytes, MemoryKind kind, std::string label);
+  // The start of a live block. When the library refuses, the block counts as free and is given back at Trim.
+  base::Status Free(uint64_t address);
+  // Gives everything back that nobody uses.
+  base::Status Trim();
+  // Gives everything back, used or not: the worker closes. Returns the first error after trying each twice.
+  base::Status ReleaseAll();
+
+  uint64_t bytes(MemoryKind kind) const noexcept { return bytes_[static_cast<size_t>(kind)]; }
+  // Held from the library and not in use.
+  uint64_t cached_bytes() const noexcept { return held_ - used_; }
+  size_t live_blocks() const noexcept { return live_.size(); }
+  bool pooled() const noexcept { return pooled_; }
+
+ private:
+  struct Live {
+    uint64_t bytes = 0;     // asked for
+    uint64_t capacity = 0;  // taken
+    MemoryKind kind = MemoryKind::kResident;
+    bool small = false;
+    std::string label;
+  };
+  struct Chunk {
+    uint64_t bytes = 0;
+    uint64_t cut = 0;   // bytes cut off so far
+    uint32_t used = 0;  // blocks in use
+  };
+
+  base::Result<uint64_t> Take(uint64_t bytes, MemoryKind kind, Live* live);
+  base::Result<uint64_t> TakeSmall(uint64_t capacity);
+  base::Result<uint64_t> TakeLarge(uint64_t capacity);
+  base::Result<uint64_t> AskLibrary(uint64_t bytes);
+  base::Status GiveBack(uint64_t address, uint64_t bytes);
+  void ReturnSmall(uint64_t address, const Live& live);
+  std::map<uint64_t, Chunk>::iterator ChunkOf(uint64_t address);
+  base::Status ExplainShortage(base::Status status, uint64_t asked) const;
+  std::string LargestHolders() const;
+
+  const acl::Table& table_;
+  bool pooled_;
+  Counters* counters_;
+  std::array<uint64_t, kMemoryKindCount> bytes_{};
+  uint64_t held_ = 0;  // bytes taken from the library
+  uint64_t used_ = 0;  // of them, in live blocks
+  std::map<uint64_t, Live> live_;
+  std::map<uint64_t, Chunk> chunks_;
+  std::vector<std::vector<uint64_t>> free_small_;  // per size class
+  std::multimap<uint64_t, uint64_t> free_large_;   // capacity → address
+  std::map<uint64_t, uint64_t> refused_;           // blocks the library did not take back: address → bytes
+};
+
+}  // namespace pypto::runtime

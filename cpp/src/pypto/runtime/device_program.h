@@ -1,0 +1,85 @@
+// A program loaded on the device, shared by its handles, and its kept device buffers for host arguments.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "pypto/acl/binary.h"
+#include "pypto/runtime/device_allocator.h"
+#include "pypto/runtime/signature.h"
+
+namespace pypto::runtime {
+
+// Device buffers for the host arguments of one launch: one slot per parameter, grown by need, kept.
+struct StagingSet {
+  struct Slot {
+    uint64_t address = 0;
+    uint64_t capacity = 0;
+  };
+  std::vector<Slot> slots;
+};
+
+// Loaded once per worker; unloaded when its last handle goes. Owned by the ProgramCache. Thread rule: inside the
+// worker's gate.
+class DeviceProgram {
+ public:
+  DeviceProgram(std::shared_ptr<const program::Image> image, acl::Binary binary, acl::FunctionView function);
+
+  const program::Image& image() const noexcept { return *image_; }
+  const std::shared_ptr<const program::Image>& image_pointer() const noexcept { return image_; }
+  const program::Plan& plan() const noexcept { return image_->plan; }
+  const Signature& signature() const noexcept { return signature_; }
+  acl::FunctionView function() const noexcept { return function_; }
+  // Expressions of the workspace sizes, ascending, closed under children.
+  const std::vector<program::ExprId>& workspace_exprs() const noexcept { return workspace_exprs_; }
+  // A trip count depends on a scalar argument, so sizes alone do not bound the work.
+  bool open_ended() const noexcept { return open_ended_; }
+
+  // A set that no launch uses. A new one allocates no device memory yet.
+  StagingSet* TakeSet();
+  void ReturnSet(StagingSet* set) { free_sets_.push_back(set); }
+  // Makes the slot at least `bytes` large; its contents are lost when it grows.
+  base::Status Reserve(StagingSet* set, size_t parameter, uint64_t bytes, DeviceAllocator* allocator) const;
+
+  // Frees the staging and unloads the code. First error; everything is gone in any case.
+  base::Status Unload(DeviceAllocator* allocator);
+
+  uint32_t handles = 0;
+
+ private:
+  std::shared_ptr<const program::Image> image_;
+  Signature signature_;
+  acl::Binary binary_;
+  acl::FunctionView function_;
+  std::vector<program::ExprId> workspace_exprs_;
+  bool open_ended_ = false;
+  std::vector<std::unique_ptr<StagingSet>> sets_;
+  std::vector<StagingSet*> free_sets_;
+};
+
+// Programs by the fingerprint of their content. Owned by a worker. Thread rule: inside the worker's gate.
+class ProgramCache {
+ public:
+  ProgramCache(const acl::Table& table, DeviceAllocator* allocator, Counters* counters);
+
+  // The loaded program, loading it when it is not; one more handle.
+  base::Result<DeviceProgram*> Acquire(const std::shared_ptr<const program::Image>& image);
+  // One handle less; the last one unloads.
+  base::Status Release(DeviceProgram* program);
+  size_t size() const noexcept { return programs_.size(); }
+
+ private:
+  base::Result<acl::Binary> Load(const program::Image& image) const;
+  const acl::Table& table_;
+  DeviceAllocator* allocator_;
+  Counters* counters_;
+  std::map<base::Digest, std::unique_ptr<DeviceProgram>> programs_;
+};
+
+// kInvalidArgument naming both platforms when they differ; kCompile for a traced program on a library that is not the
+// mock; asks the library for nothing.
+base::Status CheckRunsHere(const program::Image& image, const std::string& platform, bool is_mock);
+
+}  // namespace pypto::runtime

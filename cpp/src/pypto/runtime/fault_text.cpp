@@ -1,0 +1,53 @@
+// Words for FaultKind.
+#include "pypto/runtime/fault_text.h"
+
+namespace pypto::runtime {
+namespace {
+
+using program::FaultKind;
+
+const char* FaultReason(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kNone: return "no reason given";
+    case FaultKind::kBadBlock: return "the launch block does not fit the program";
+    case FaultKind::kBudgetMismatch: return "host and device computed different workspace budgets";
+    case FaultKind::kBadAddress: return "a tensor does not lie inside live device memory";
+    case FaultKind::kNegativeOffset: return "a view starts before its base";
+    case FaultKind::kDivisionByZero: return "a symbolic expression divides by zero";
+    case FaultKind::kOverflow: return "a symbolic expression overflows 64 bits";
+    case FaultKind::kWorkspace: return "a root instance does not fit an empty device task";
+    case FaultKind::kAborted: return "it was aborted";
+    case FaultKind::kZeroStep: return "a loop has step 0";
+  }
+  return "an unknown reason";
+}
+
+}  // namespace
+
+base::Status DescribeFault(const program::Image& image, const program::LaunchStatistics& statistics,
+                           const base::Status& cause) {
+  const std::string& kernel = image.plan.name;
+  if (statistics.fault == 0) return base::Status(cause).WithContext("while running '" + kernel + "'");
+  std::string file;
+  int line = 0;
+  if (statistics.fault_place < image.debug.places.size()) {
+    const program::SourcePlace& place = image.debug.places[statistics.fault_place];
+    if (place.line > 0 && place.file < image.debug.files.size()) {
+      file = image.debug.files[place.file];
+      line = place.line;
+    }
+  }
+  const std::string where = line > 0 ? base::Format(" at %s, line %d of the kernel", file.c_str(), line) : "";
+  const base::AclFailure* failure = cause.acl_failure();
+  const std::string said = failure != nullptr && !failure->text.empty() ? "; the device says: " + failure->text : "";
+  base::Status status = base::MakeStatus(
+      base::StatusCode::kAcl,
+      "kernel '%s' faulted%s: %s (value %lld)%s. The worker cannot be used any more: close it and make a new one",
+      kernel.c_str(), where.c_str(), FaultReason(static_cast<FaultKind>(statistics.fault)),
+      static_cast<long long>(statistics.fault_value), said.c_str());
+  if (failure != nullptr) status = std::move(status).WithAclFailure(*failure);
+  if (line > 0) status = std::move(status).WithSourceLine(file, line);
+  return status;
+}
+
+}  // namespace pypto::runtime

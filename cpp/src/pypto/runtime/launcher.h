@@ -1,0 +1,125 @@
+// One handle's way from arguments to a launch.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pypto/program/launch_block.h"
+#include "pypto/runtime/device_program.h"
+#include "pypto/runtime/pending_launch.h"
+#include "pypto/runtime/registration.h"
+#include "pypto/runtime/statistics_blocks.h"
+#include "pypto/runtime/worker_state.h"
+#include "pypto/workspace/budget.h"
+
+namespace pypto::runtime {
+
+// Keeps the launch block, the figures resolved for the last sizes and a staging set, so that a call with the sizes of
+// the last one allocates nothing. Owned by a Registration, or by the worker's queue of dropped handles.
+// Thread rule: inside the worker's gate, except is_open(), image() and signature().
+class Launcher {
+ public:
+  // Takes over one handle of the program.
+  Launcher(WorkerState* state, DeviceProgram* program);
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+  ~Launcher();
+
+  bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
+  const program::Image& image() const noexcept { return *image_; }
+  const Signature& signature() const noexcept { return signature_; }
+  // Idempotent: waits for its work in flight, gives memory and program back. kTimeout: still open.
+  base::Status Close();
+  // Closed without asking the library for anything: the process was forked.
+  void Forget() noexcept { open_.store(false, std::memory_order_release); }
+
+  base::Status Prepare(std::span<const ArgumentView> arguments);
+  // Infinite while earlier work is in flight: this launch waits for it.
+  double EstimatedMicroseconds() const noexcept {
+    if (state_->stream_busy()) [[unlikely]]
+      return std::numeric_limits<double>::infinity();
+    return estimated_us_ + static_cast<double>(copied_bytes_) * kMicrosecondsPerByte;
+  }
+  base::Status Run(const CallOptions& options);
+  base::Result<std::shared_ptr<PendingLaunch>> RunAsync(const Interrupt& interrupt);
+  base::Result<LaunchReport> Report();
+  // Of the last launch, as the device wrote them.
+  base::Result<program::LaunchStatistics> ReadStatistics() { return statistics_.ReadLast(); }
+
+ private:
+  // Copies of host data run at about 10 GB/s.
+  static constexpr double kMicrosecondsPerByte = 1e-4;
+
+  enum class Place : uint8_t { kScalar, kResident, kInline, kStaged };
+  struct Prepared {
+    Place place = Place::kScalar;
+    void* host = nullptr;
+    uint64_t address = 0;  // on the device
+    uint64_t bytes = 0;
+    ResidentTensor* tensor = nullptr;
+  };
+
+  base::Status CheckOpen() const;
+  // Checks and notes one argument. False: it does not fit.
+  bool ReadArgument(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
+  bool ReadHost(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
+  [[gnu::cold]] base::Status Explain(size_t index, const ArgumentView& argument) const;
+  base::Status CheckOverlaps() const;
+  base::Status CheckOverlapsOf(size_t index) const;
+  bool SizesChanged() const noexcept;
+  base::Status ResolveSizes();
+  base::Result<workspace::Requirement> EvaluateRequirement();
+  base::Status SelectStatistics();
+  void EstimateWork() noexcept;
+  base::Status PlaceArguments();
+  base::Status StageArgument(size_t index, Prepared* prepared);
+  void FillHeader();
+
+  base::Status CopyIn();
+  base::Status CopyOut();
+  base::Status Launch();
+  base::Status LaunchWithKernelArgs();
+  base::Status WaitForEnd(const CallOptions& options);
+  base::Status RunTimed(const CallOptions& options);
+  void WriteSpans(const RoundTimes& times, int64_t begin, int64_t launched, int64_t ended) const;
+  base::Status Unfinished(WaitEnd end, base::Status cause);
+  std::shared_ptr<PendingLaunch> MakePending(acl::Event event);
+
+  program::LaunchHeader& header() noexcept { return *reinterpret_cast<program::LaunchHeader*>(block_); }
+  uint64_t* slots() noexcept { return reinterpret_cast<uint64_t*>(block_ + sizeof(program::LaunchHeader)); }
+
+  WorkerState* state_;
+  std::shared_ptr<const program::Image> image_;
+  DeviceProgram* program_;
+  const Signature signature_;
+  std::atomic<bool> open_{true};
+  bool prepared_ok_ = false;
+  std::vector<Prepared> prepared_;
+  std::vector<int64_t> symbols_;
+  std::vector<int64_t> scalars_;  // integer ones; 0 for the others
+  bool resolved_ = false;
+  std::vector<int64_t> resolved_symbols_;
+  std::vector<int64_t> resolved_scalars_;
+  std::vector<int64_t> expr_values_;
+  workspace::Budget budget_;
+  double estimated_us_ = 0;
+  uint64_t copied_bytes_ = 0;
+  // Monotonic nanoseconds inside the last Prepare, while timing marks are on.
+  struct PrepareMarks {
+    int64_t begin = 0;
+    int64_t checked = 0;
+    int64_t placed = 0;
+  };
+  PrepareMarks marks_;
+  std::unique_ptr<std::byte[]> storage_;
+  std::byte* block_ = nullptr;  // in storage_, aligned for inline data
+  uint32_t inline_begin_ = 0;
+  StagingSet* set_ = nullptr;  // kept between calls; given away by a submitted launch
+  StatisticsBlocks statistics_;
+};
+
+}  // namespace pypto::runtime

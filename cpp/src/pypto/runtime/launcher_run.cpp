@@ -1,0 +1,235 @@
+// Launching what was prepared: copies, launch, wait, and what follows when the wait does not succeed.
+#include "pypto/acl/errors.h"
+#include "pypto/base/clock.h"
+#include "pypto/runtime/launcher.h"
+#include "pypto/runtime/trace.h"
+
+namespace pypto::runtime {
+namespace {
+
+using base::MakeStatus;
+using base::Result;
+using base::Status;
+using base::StatusCode;
+
+// The device's scheduler spreads the work over the cores itself.
+constexpr uint32_t kBlocks = 1;
+
+}  // namespace
+
+Status Launcher::Run(const CallOptions& options) {
+  if (!std::exchange(prepared_ok_, false)) return Status(StatusCode::kInternal, "Run without a successful Prepare");
+  const acl::ContextScope scope(state_->table(), state_->session().context());
+  PYPTO_RETURN_IF_ERROR(scope.status());
+  if (options.times != nullptr || TraceOn()) [[unlikely]]
+    return RunTimed(options);
+  PYPTO_RETURN_IF_ERROR(CopyIn());
+  PYPTO_RETURN_IF_ERROR(Launch());
+  PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+  return CopyOut();
+}
+
+Status Launcher::RunTimed(const CallOptions& options) {
+  const int64_t begin = base::MonotonicNanoseconds();
+  PYPTO_RETURN_IF_ERROR(CopyIn());
+  const int64_t copied = base::MonotonicNanoseconds();
+  PYPTO_RETURN_IF_ERROR(Launch());
+  PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+  const int64_t ended = base::MonotonicNanoseconds();
+  PYPTO_RETURN_IF_ERROR(CopyOut());
+  const int64_t end = base::MonotonicNanoseconds();
+  PYPTO_ASSIGN_OR_RETURN(const program::LaunchStatistics statistics, statistics_.ReadLast());
+  RoundTimes times;
+  times.host_ns = end - begin;
+  times.copy_ns = (copied - begin) + (end - ended);
+  times.launch_ns = ended - copied;
+  const auto ticks = static_cast<double>(statistics.end_ticks - statistics.begin_ticks);
+  times.device_ns =
+      statistics.ticks_per_second > 0 ? static_cast<int64_t>(ticks / statistics.ticks_per_second * 1e9) : 0;
+  if (options.times != nullptr) *options.times = times;
+  if (TraceOn()) WriteSpans(times, begin, copied, ended);
+  return base::OkStatus();
+}
+
+void Launcher::WriteSpans(const RoundTimes& times, int64_t begin, int64_t launched, int64_t ended) const {
+  const int64_t end = begin + times.host_ns;
+  const int64_t start = marks_.begin != 0 ? marks_.begin : begin;
+  const TraceSpan spans[] = {
+      {"chip.run", 0, start, end - start, {}},
+      {"chip.run.validate", 1, start, marks_.checked - marks_.begin, {}},
+      {"chip.run.bind", 1, marks_.checked, marks_.placed - marks_.checked, {}},
+      {"chip.run.h2d", 1, begin, launched - begin, {}},
+      {"chip.run.launch", 1, launched, times.launch_ns, {}},
+      {"chip.run.device_wall", 1, launched, times.device_ns, "clk=dev"},
+      {"chip.run.d2h", 1, ended, end - ended, {}},
+  };
+  WriteTrace(image_->fingerprint, spans);
+}
+
+Status Launcher::CopyIn() {
+  const acl::Table& table = state_->table();
+  Counters& counters = state_->counters();
+  const std::span<const ParameterRule> rules = signature_.rules();
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    const Prepared& prepared = prepared_[i];
+    if (prepared.place == Place::kInline) counters.inline_bytes += prepared.bytes;
+    if (prepared.place != Place::kStaged || !rules[i].reads() || prepared.bytes == 0) continue;
+    const acl::aclError code = table.aclrtMemcpy(reinterpret_cast<void*>(prepared.address), prepared.bytes,
+                                                 prepared.host, prepared.bytes, acl_abi::kMemcpyHostToDevice);
+    if (code != acl_abi::kSuccess) [[unlikely]] {
+      return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtMemcpy));
+    }
+    counters.h2d_copies += 1;
+    counters.h2d_bytes += prepared.bytes;
+  }
+  return base::OkStatus();
+}
+
+Status Launcher::CopyOut() {
+  const acl::Table& table = state_->table();
+  Counters& counters = state_->counters();
+  const std::span<const ParameterRule> rules = signature_.rules();
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    const Prepared& prepared = prepared_[i];
+    if (prepared.place != Place::kStaged || !rules[i].writes() || prepared.bytes == 0) continue;
+    const acl::aclError code =
+        table.aclrtMemcpy(prepared.host, prepared.bytes, reinterpret_cast<const void*>(prepared.address),
+                          prepared.bytes, acl_abi::kMemcpyDeviceToHost);
+    if (code != acl_abi::kSuccess) [[unlikely]] {
+      return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtMemcpy));
+    }
+    counters.d2h_copies += 1;
+    counters.d2h_bytes += prepared.bytes;
+  }
+  return base::OkStatus();
+}
+
+Status Launcher::Launch() {
+  const acl::Table& table = state_->table();
+  if (table.launch_route() == acl::LaunchRoute::kKernelArgs) [[unlikely]] {
+    PYPTO_RETURN_IF_ERROR(LaunchWithKernelArgs());
+  } else {
+    const acl::aclError code =
+        table.aclrtLaunchKernelWithHostArgs(program_->function().raw(), kBlocks, state_->session().stream().raw(),
+                                            nullptr, block_, header().bytes, nullptr, 0);
+    if (code != acl_abi::kSuccess) [[unlikely]] {
+      return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
+    }
+  }
+  state_->MarkLaunched();
+  return base::OkStatus();
+}
+
+Status Launcher::LaunchWithKernelArgs() {
+  constexpr uint32_t kRoom = 64 * 1024;
+  if (header().bytes > kRoom) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "the launch of '%s' takes %u argument bytes; this ACL library only offers KernelArgs, which take "
+                      "%u: pass resident tensors in place of small host ones",
+                      image_->plan.name.c_str(), header().bytes, kRoom);
+  }
+  const acl::Table& table = state_->table();
+  acl_abi::aclrtArgsHandle list = nullptr;
+  acl_abi::aclrtParamHandle parameter = nullptr;
+  acl_abi::aclrtLaunchKernelCfg* no_config = nullptr;
+  PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtKernelArgsInit, program_->function().raw(), &list));
+  PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtKernelArgsAppend, list, block_, header().bytes, &parameter));
+  PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtKernelArgsFinalize, list));
+  const acl::aclError code = table.aclrtLaunchKernelWithConfig(
+      program_->function().raw(), kBlocks, state_->session().stream().raw(), no_config, list, nullptr);
+  if (code == acl_abi::kSuccess) return base::OkStatus();
+  return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithConfig));
+}
+
+Status Launcher::WaitForEnd(const CallOptions& options) {
+  Status cause;
+  const WaitEnd end = state_->session().Wait(state_->config().timeout_ms, options.interrupt, &cause);
+  if (end != WaitEnd::kDone) [[unlikely]]
+    return Unfinished(end, std::move(cause));
+  state_->MarkIdle();
+  return base::OkStatus();
+}
+
+Status Launcher::Unfinished(WaitEnd end, Status cause) {
+  const std::string& kernel = image_->plan.name;
+  state_->Abandon(program_, std::exchange(set_, nullptr), kernel);
+  switch (end) {
+    case WaitEnd::kDone: break;
+    case WaitEnd::kTimedOut: return state_->TimeoutStatus(state_->config().timeout_ms.value_or(0), kernel);
+    case WaitEnd::kInterrupted:
+      state_->AbortWork();
+      return MakeStatus(StatusCode::kFailedPrecondition,
+                        "the call of '%s' was interrupted; its host outputs are undefined", kernel.c_str());
+    case WaitEnd::kFailed: return state_->OnDeviceFailure(std::move(cause));
+  }
+  return base::OkStatus();
+}
+
+std::shared_ptr<PendingLaunch> Launcher::MakePending(acl::Event event) {
+  auto pending = std::make_shared<PendingLaunch>();
+  pending->kernel = image_->plan.name;
+  pending->launcher = this;
+  pending->program = program_;
+  pending->set = std::exchange(set_, nullptr);
+  pending->event = std::move(event);
+  const std::span<const ParameterRule> rules = signature_.rules();
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    const Prepared& prepared = prepared_[i];
+    if (prepared.place == Place::kResident) pending->tensors.push_back(TensorRef::Share(prepared.tensor));
+    if (prepared.place != Place::kStaged || !rules[i].writes() || prepared.bytes == 0) continue;
+    pending->outputs.push_back({prepared.host, prepared.address, prepared.bytes});
+  }
+  return pending;
+}
+
+Result<std::shared_ptr<PendingLaunch>> Launcher::RunAsync(const Interrupt& interrupt) {
+  if (!std::exchange(prepared_ok_, false))
+    return Status(StatusCode::kInternal, "RunAsync without a successful Prepare");
+  const acl::ContextScope scope(state_->table(), state_->session().context());
+  PYPTO_RETURN_IF_ERROR(scope.status());
+  if (state_->running() >= kMostInFlight) PYPTO_RETURN_IF_ERROR(state_->WaitForOldest(interrupt));
+  PYPTO_ASSIGN_OR_RETURN(acl::Event event, state_->TakeEvent());
+  Status launched = CopyIn();
+  if (launched.ok()) launched = Launch();
+  if (!launched.ok()) {
+    if (!state_->broken()) state_->ReturnEvent(std::move(event));
+    return launched;
+  }
+  const std::shared_ptr<PendingLaunch> pending = MakePending(std::move(event));
+  state_->AddPending(pending);
+  const Status recorded = acl::RecordEvent(state_->table(), pending->event, state_->session().stream());
+  if (recorded.ok()) return pending;
+  // Without the mark its end cannot be told apart: wait for it here.
+  Status waited = state_->WaitIdle(state_->config().timeout_ms, interrupt);
+  if (waited.ok()) return pending;
+  waited.Attach(recorded);
+  state_->MarkDeviceDone(pending.get(), waited);
+  state_->FinishPending(pending);
+  return waited;
+}
+
+Result<LaunchReport> Launcher::Report() {
+  PYPTO_RETURN_IF_ERROR(CheckOpen());
+  state_->TakeInDropped();
+  PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy({}));
+  const acl::ContextScope scope(state_->table(), state_->session().context());
+  PYPTO_RETURN_IF_ERROR(scope.status());
+  LaunchReport report;
+  report.kernel = image_->plan.name;
+  PYPTO_ASSIGN_OR_RETURN(report.statistics, statistics_.ReadLast());
+  PYPTO_ASSIGN_OR_RETURN(const StatisticsBlocks::Totals totals, statistics_.ReadTotals());
+  report.launches = totals.launches;
+  report.max_recommended_depths = totals.max_recommended;
+  report.budget = budget_;
+  const program::LaunchStatistics& last = report.statistics;
+  if (last.launches == 0) return report;
+  if (last.ticks_per_second > 0) {
+    report.device_wall_us = static_cast<double>(last.end_ticks - last.begin_ticks) / last.ticks_per_second * 1e6;
+  }
+  report.usage.peak = last.peak_bytes;
+  for (size_t i = 0; i < workspace::kPoolCount; ++i) report.usage.capacity[i] = budget_.pools[i].capacity;
+  report.recommendation = workspace::Recommend(budget_, workspace::PoolPeaks{last.peak_bytes});
+  return report;
+}
+
+}  // namespace pypto::runtime

@@ -1,0 +1,41 @@
+// A launch that was submitted: what it still holds until its outputs are fetched.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pypto/acl/event.h"
+#include "pypto/runtime/device_program.h"
+#include "pypto/runtime/resident_tensor.h"
+
+namespace pypto::runtime {
+
+class Launcher;
+
+// Shared by its Completion and, until it is finished, by the worker's list. Thread rule: inside the worker's gate,
+// except `finished`, `waiters` and waiting for `event`, which a thread outside may do while it counts as a waiter.
+struct PendingLaunch {
+  struct Output {
+    void* host = nullptr;
+    uint64_t device = 0;
+    uint64_t bytes = 0;
+  };
+  std::string kernel;
+  const Launcher* launcher = nullptr;
+  DeviceProgram* program = nullptr;
+  StagingSet* set = nullptr;
+  std::vector<Output> outputs;
+  std::vector<TensorRef> tensors;
+  acl::Event event;
+  bool device_done = false;
+  base::Status status;  // read after `finished`
+  std::atomic<bool> finished{false};
+  std::atomic<int> waiters{0};
+  std::list<std::shared_ptr<PendingLaunch>>::iterator place;  // in the worker's list until it is finished
+};
+
+}  // namespace pypto::runtime

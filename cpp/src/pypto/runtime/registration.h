@@ -1,0 +1,80 @@
+// A registered program: the object whose call is the hot path.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pypto/program/image.h"
+#include "pypto/runtime/argument_view.h"
+#include "pypto/runtime/completion.h"
+#include "pypto/runtime/counters.h"
+#include "pypto/runtime/interrupt.h"
+#include "pypto/runtime/launch_report.h"
+
+namespace pypto::runtime {
+
+class Worker;
+class Launcher;
+
+struct CallOptions {
+  Interrupt interrupt;          // makes the wait sliced; give it when the call may be long
+  RoundTimes* times = nullptr;  // filled when not null; then statistics are read back too
+};
+
+// A tensor that a call makes for a trailing output that was left out.
+struct OutputShape {
+  uint32_t parameter = 0;
+  program::DType dtype = program::DType::kFp32;
+  std::vector<int64_t> dims;
+};
+
+// Made by Worker::Register. Holds its worker's object; closed when the worker closes or by Unregister.
+// Thread rule: methods enter the worker by themselves, so a holder of the GIL releases it first. Prepare and Run are
+// the pair for bindings: between Worker::TryEnter (or Enter) and Leave, Prepare may run with the GIL held, then the
+// estimate says whether Run is long enough to release it.
+class PYPTO_API Registration : public std::enable_shared_from_this<Registration> {
+ public:
+  Registration(std::shared_ptr<Worker> worker, std::unique_ptr<Launcher> launcher);
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  ~Registration();  // hands the program back, deferred to the worker
+
+  Worker& worker() const noexcept { return *worker_; }
+  const std::shared_ptr<Worker>& worker_pointer() const noexcept { return worker_; }
+  const program::Image& image() const noexcept;
+  bool is_open() const noexcept;
+
+  // Dispatches and waits. Every argument is checked before anything is copied; a failed call leaves the next one right.
+  base::Status Call(std::span<const ArgumentView> arguments, const CallOptions& options = {});
+  // Dispatches without waiting. Host inputs are captured before it returns. With 64 in flight it waits for the oldest.
+  base::Result<std::shared_ptr<Completion>> Submit(std::span<const ArgumentView> arguments,
+                                                   const Interrupt& interrupt = {});
+
+  // In an entered worker: checks the arguments and builds the launch. Copies nothing to the device.
+  base::Status Prepare(std::span<const ArgumentView> arguments);
+  // Rough time on the device and in copies of what Prepare accepted; infinite when trip counts depend on
+  // scalars or data, or while earlier work is in flight.
+  double EstimatedMicroseconds() const noexcept;
+  // In an entered worker, after a successful Prepare with nothing in between.
+  base::Status Run(const CallOptions& options = {});
+  base::Result<std::shared_ptr<Completion>> RunAsync(const Interrupt& interrupt = {});
+
+  // Shapes of the trailing outputs that `given` leaves out. kTypeMismatch when one of them is not a pure output or its
+  // dims do not follow from the others. Needs no entered worker.
+  base::Result<std::vector<OutputShape>> InferOutputs(std::span<const ArgumentView> given) const;
+
+  // Idempotent. Waits for work in flight of this handle; unloads the program when it was its last handle.
+  base::Status Unregister();
+  // Reads the statistics block back.
+  base::Result<LaunchReport> Report();
+
+ private:
+  friend class Worker;
+  std::shared_ptr<Worker> worker_;
+  std::unique_ptr<Launcher> launcher_;
+};
+
+}  // namespace pypto::runtime

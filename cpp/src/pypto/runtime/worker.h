@@ -1,0 +1,130 @@
+// The device worker: one device, one stream, its memory and its programs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pypto/base/status.h"
+#include "pypto/program/image.h"
+#include "pypto/runtime/argument_view.h"
+#include "pypto/runtime/counters.h"
+#include "pypto/runtime/interrupt.h"
+#include "pypto/runtime/registration.h"
+#include "pypto/runtime/resident_tensor.h"
+#include "pypto/runtime/run_config.h"
+#include "pypto/runtime/worker_gate.h"
+
+namespace pypto::acl {
+class Session;
+}
+
+namespace pypto::runtime {
+
+class WorkerState;
+
+// Contiguous host memory with a shape.
+struct HostTensorView {
+  void* data = nullptr;
+  std::span<const int64_t> shape;
+  program::DType dtype = program::DType::kFp32;
+};
+
+// One in-order queue: what is called takes effect in call order. A synchronous copy first waits for the stream.
+// Held by std::shared_ptr: registrations hold the object, open or closed.
+// Thread rule: any thread; methods serialise themselves through the gate (so a holder of the GIL releases it first),
+// except those marked "entered", which the caller brackets with TryEnter or Enter and Leave.
+// After fork, methods of a worker of the parent return kFailedPrecondition and touch nothing.
+class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
+ public:
+  // Opens the device at once. kInvalidArgument for a bad config, kDeviceUnavailable when library or device is missing.
+  static base::Result<std::shared_ptr<Worker>> Open(RunConfig config);
+  // The same on a library that is open already, whatever the platform says about libraries.
+  static base::Result<std::shared_ptr<Worker>> OpenOn(RunConfig config, acl::Session library);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker();  // closes, unless the process is ending
+
+  // Opens again after Close; no-op when open. Tensors and handles of earlier openings stay dead.
+  base::Status Init();
+  // Idempotent. Waits for work in flight, frees what is held (one WARNING record when tensors or raw buffers were),
+  // unloads programs, marks handles closed. Returns the first error; the worker is closed in any case.
+  base::Status Close();
+
+  bool is_open() const noexcept;
+  // Why nothing can be called any more (closed, broken, forked), or ok.
+  base::Status CheckUsable() const;
+  const RunConfig& config() const noexcept { return config_; }
+  uint64_t id() const noexcept { return id_; }
+  // Facts about the library in use; empty, false or null when closed. Without the gate, as is_open and CheckUsable.
+  bool is_mock() const;
+  std::string library_path() const;
+  void* LibrarySymbol(const char* name) const noexcept;  // the mock's side door
+  std::string soc_name() const;
+
+  bool TryEnter() noexcept { return gate_.TryEnter(); }
+  void Enter() noexcept { gate_.Enter(); }
+  void Leave() noexcept { gate_.Leave(); }
+
+  // Raw device memory. kInvalidArgument: bytes <= 0; an address that is not the start of a live raw allocation.
+  base::Result<uint64_t> Malloc(int64_t bytes);
+  base::Status Free(uint64_t address);
+  // Ranges inside one live allocation of this worker; kInvalidArgument says the allocation's bounds otherwise.
+  base::Status CopyTo(uint64_t destination, const void* source, int64_t bytes, const Interrupt& interrupt = {});
+  base::Status CopyFrom(void* destination, uint64_t source, int64_t bytes, const Interrupt& interrupt = {});
+
+  // Shape not empty, dims > 0 (kInvalidArgument); `init` of the same shape and dtype (kInvalidArgument naming both),
+  // uploaded before it returns. Nothing stays allocated on failure.
+  base::Result<TensorRef> AllocTensor(std::span<const int64_t> shape, program::DType dtype,
+                                      const HostTensorView* init = nullptr);
+  // Again on a freed one, or on one whose worker opening has closed: no-op. kInvalidArgument: a view, or another
+  // worker's tensor.
+  base::Status FreeTensor(ResidentTensor& tensor, const Interrupt& interrupt = {});
+  // Rows [begin, end) of the first dim; keeps the base's record alive. 0 <= begin < end <= rows (kInvalidArgument).
+  base::Result<TensorRef> ViewRows(ResidentTensor& tensor, int64_t begin, int64_t end);
+  // Whole tensor; same shape and dtype (kInvalidArgument naming both), a live tensor of this worker.
+  base::Status CopyFromHost(ResidentTensor& tensor, const HostTensorView& source, const Interrupt& interrupt = {});
+  base::Status CopyToHost(ResidentTensor& tensor, const HostTensorView& destination, const Interrupt& interrupt = {});
+
+  // A new handle; the program is loaded when no handle of the same fingerprint is open.
+  base::Result<std::shared_ptr<Registration>> Register(std::shared_ptr<const program::Image> image);
+  // One handle for all who ask: the open one that somebody still holds, else a new one.
+  base::Result<std::shared_ptr<Registration>> SharedRegistration(std::shared_ptr<const program::Image> image);
+
+  base::Result<MemoryInfo> GetMemoryInfo();
+  // Gives pooled free memory back to the device.
+  base::Status Trim();
+  // Nothing given: the time-out of the config. kTimeout lists what is in flight.
+  base::Status Synchronize(std::optional<int64_t> timeout_ms = std::nullopt, const Interrupt& interrupt = {});
+  // Of the present opening, or of the last one when closed.
+  Counters GetCounters();
+
+ private:
+  friend class Registration;
+  friend class Completion;
+  explicit Worker(RunConfig config);
+  base::Result<std::shared_ptr<Registration>> RegisterEntered(std::shared_ptr<const program::Image> image);
+
+  RunConfig config_;
+  uint64_t id_;
+  WorkerGate gate_;
+  std::unique_ptr<WorkerState> state_;
+  std::vector<std::weak_ptr<Registration>> shared_;
+};
+
+// Enters a worker for a scope.
+class WorkerEntry {
+ public:
+  explicit WorkerEntry(Worker& worker) noexcept : worker_(worker) { worker_.Enter(); }
+  WorkerEntry(const WorkerEntry&) = delete;
+  WorkerEntry& operator=(const WorkerEntry&) = delete;
+  ~WorkerEntry() { worker_.Leave(); }
+
+ private:
+  Worker& worker_;
+};
+
+}  // namespace pypto::runtime

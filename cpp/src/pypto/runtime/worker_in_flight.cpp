@@ -1,0 +1,187 @@
+// Waiting for the stream, and the launches that were submitted.
+#include <sched.h>
+
+#include <map>
+
+#include "pypto/acl/errors.h"
+#include "pypto/runtime/launcher.h"
+#include "pypto/runtime/worker_state.h"
+
+namespace pypto::runtime {
+
+using base::MakeStatus;
+using base::Result;
+using base::Status;
+using base::StatusCode;
+
+Status WorkerState::WaitIdle(std::optional<int64_t> timeout_ms, const Interrupt& interrupt) {
+  const acl::ContextScope scope(table(), session().context());
+  PYPTO_RETURN_IF_ERROR(scope.status());
+  Status cause;
+  switch (session_->Wait(timeout_ms, interrupt, &cause)) {
+    case WaitEnd::kDone: MarkIdle(); return base::OkStatus();
+    case WaitEnd::kTimedOut: return TimeoutStatus(timeout_ms.value_or(0), "");
+    case WaitEnd::kInterrupted:
+      AbortWork();
+      return Status(StatusCode::kFailedPrecondition, "waiting for the device was interrupted");
+    case WaitEnd::kFailed: break;
+  }
+  return OnDeviceFailure(std::move(cause));
+}
+
+Status WorkerState::TimeoutStatus(int64_t timeout_ms, const std::string& more) const {
+  return MakeStatus(StatusCode::kTimeout,
+                    "worker %s did not finish within %lld ms; in flight: %s. The work goes on; wait again or close the "
+                    "worker",
+                    name().c_str(), static_cast<long long>(timeout_ms), DescribeInFlight(more).c_str());
+}
+
+std::string WorkerState::DescribeInFlight(const std::string& more) const {
+  std::map<std::string, int> kernels;
+  for (const std::shared_ptr<PendingLaunch>& pending : pending_) {
+    if (!pending->device_done) kernels[pending->kernel] += 1;
+  }
+  for (const Abandoned& abandoned : abandoned_) kernels[abandoned.kernel] += 1;
+  if (!more.empty() && !kernels.contains(more)) kernels[more] += 1;
+  std::string text;
+  for (const auto& [kernel, count] : kernels) {
+    if (!text.empty()) text += ", ";
+    text += "'" + kernel + "' × " + std::to_string(count);
+  }
+  return text.empty() ? "nothing that is known" : text;
+}
+
+void WorkerState::Abandon(DeviceProgram* program, StagingSet* set, const std::string& kernel) {
+  abandoned_.push_back({program, set, kernel});
+}
+
+void WorkerState::SettleInFlight() {
+  for (const std::shared_ptr<PendingLaunch>& pending : pending_) {
+    if (!pending->device_done) MarkDeviceDone(pending.get(), base::OkStatus());
+  }
+  for (const Abandoned& abandoned : abandoned_) {
+    if (abandoned.set != nullptr) abandoned.program->ReturnSet(abandoned.set);
+  }
+  abandoned_.clear();
+}
+
+void WorkerState::AbortWork() {
+  const Result<bool> aborted = session_->Abort();
+  if (!aborted.ok()) {
+    Break(aborted.status());
+    return;
+  }
+  if (!*aborted) return;
+  const Status cancelled(StatusCode::kFailedPrecondition, "the launch was aborted by an interrupt");
+  for (const std::shared_ptr<PendingLaunch>& pending : pending_) {
+    if (!pending->device_done) MarkDeviceDone(pending.get(), cancelled);
+  }
+  MarkIdle();
+}
+
+Result<acl::Event> WorkerState::TakeEvent() {
+  if (events_.empty()) return acl::Event::Create(table());
+  acl::Event event = std::move(events_.back());
+  events_.pop_back();
+  return event;
+}
+
+void WorkerState::AddPending(const std::shared_ptr<PendingLaunch>& pending) {
+  pending_.push_back(pending);
+  pending->place = std::prev(pending_.end());
+  running_ += 1;
+}
+
+void WorkerState::MarkDeviceDone(PendingLaunch* pending, Status status) {
+  pending->device_done = true;
+  pending->status = std::move(status);
+  running_ -= 1;
+  // The queue is in order: when the last of it has ended, nothing runs.
+  if (pending->status.ok() && running_ == 0 && abandoned_.empty()) stream_busy_ = false;
+}
+
+Status WorkerState::WaitForOldest(const Interrupt& interrupt) {
+  const auto oldest = std::find_if(pending_.begin(), pending_.end(), [](const auto& p) { return !p->device_done; });
+  if (oldest == pending_.end()) return base::OkStatus();
+  const std::shared_ptr<PendingLaunch> pending = *oldest;
+  while (!PollPending(pending.get())) {
+    const acl::aclError code = WaitForEventSlice(table(), pending->event.view(), kWaitSliceMs);
+    if (!EndPendingOnFailure(pending.get(), code) && interrupt.Asked()) {
+      return Status(StatusCode::kFailedPrecondition, "submitting was interrupted");
+    }
+  }
+  return CheckUsable();
+}
+
+bool WorkerState::EndPendingOnFailure(PendingLaunch* pending, acl::aclError code) {
+  if (code == acl_abi::kSuccess || code == acl_abi::kErrorRtEventSyncTimeout || PollPending(pending)) return false;
+  MarkDeviceDone(pending, OnDeviceFailure(acl::ToStatus(table(), code, acl::CallId::aclrtSynchronizeEvent)));
+  return true;
+}
+
+acl::aclError WorkerState::WaitForEventSlice(const acl::Table& table, acl::EventView event, int32_t slice_ms) {
+  if (table.Has(acl::CallId::aclrtSynchronizeEventWithTimeout)) {
+    return table.aclrtSynchronizeEventWithTimeout(event.raw(), slice_ms);
+  }
+  return table.aclrtSynchronizeEvent(event.raw());
+}
+
+bool WorkerState::PollPending(PendingLaunch* pending) {
+  if (pending->device_done) return true;
+  const acl::ContextScope scope(table(), session().context());
+  if (!scope.status().ok()) {
+    MarkDeviceDone(pending, scope.status());
+    return true;
+  }
+  const Result<bool> complete = acl::QueryEvent(table(), pending->event);
+  if (complete.ok() && !*complete) return false;
+  Status status = complete.status();
+  if (complete.ok() && table().Has(acl::CallId::aclrtStreamQuery)) {
+    // A fault of the device does not show in the event, but in the stream.
+    status = acl::QueryStream(table(), session_->stream()).status();
+  }
+  if (!status.ok()) status = OnDeviceFailure(std::move(status));
+  if (!pending->device_done) MarkDeviceDone(pending, std::move(status));
+  return true;
+}
+
+void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
+  if (pending->finished.load(std::memory_order_relaxed)) return;
+  const acl::ContextScope scope(table(), session().context());
+  if (pending->status.ok()) pending->status = scope.status();
+  for (const PendingLaunch::Output& output : pending->outputs) {
+    if (!pending->status.ok()) break;
+    Status copied =
+        PYPTO_ACL_CALL(table(), aclrtMemcpy, output.host, output.bytes, reinterpret_cast<const void*>(output.device),
+                       output.bytes, acl_abi::kMemcpyDeviceToHost);
+    if (!copied.ok()) {
+      pending->status = OnDeviceFailure(std::move(copied));
+      break;
+    }
+    counters_.d2h_copies += 1;
+    counters_.d2h_bytes += output.bytes;
+  }
+  // When it is not known to have ended, its staging is in use until the stream is idle.
+  const bool ended = pending->status.ok() || !stream_busy_ || broken();
+  if (pending->set != nullptr && ended) pending->program->ReturnSet(pending->set);
+  if (pending->set != nullptr && !ended) Abandon(pending->program, pending->set, pending->kernel);
+  pending->set = nullptr;
+  pending->tensors.clear();
+  // Threads that wait for the event outside the gate leave within a slice.
+  while (pending->waiters.load(std::memory_order_acquire) != 0) sched_yield();
+  if (!broken()) ReturnEvent(std::move(pending->event));
+  const Status ignored = pending->event.Close();
+  static_cast<void>(ignored);
+  pending_.erase(pending->place);
+  pending->finished.store(true, std::memory_order_release);
+}
+
+void WorkerState::FinishAllOf(const Launcher* launcher) {
+  for (auto it = pending_.begin(); it != pending_.end();) {
+    const std::shared_ptr<PendingLaunch> pending = *it++;
+    if (pending->launcher != launcher) continue;
+    FinishPending(pending);
+  }
+}
+
+}  // namespace pypto::runtime

@@ -1,0 +1,270 @@
+// The worker over the real mock library: compiled kernels, right numbers, the side door's own counts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "pypto/acl/layers/fault_injection.h"
+#include "pypto/acl/session.h"
+#include "pypto/compile/compile.h"
+#include "pypto/mock_acl.h"
+#include "pypto/program/builder.h"
+#include "pypto/runtime/worker.h"
+
+namespace pypto::runtime {
+namespace {
+
+using base::Status;
+using base::StatusCode;
+using program::DType;
+using program::Operand;
+using ::testing::HasSubstr;
+
+std::shared_ptr<const program::Image> Finish(program::Builder* builder) {
+  auto program = builder->Finish();
+  EXPECT_TRUE(program.ok()) << program.status().ToString();
+  auto image = compile::Compile(*program, {});
+  EXPECT_TRUE(image.ok()) << image.status().ToString();
+  return *image;
+}
+
+Operand T(program::TensorId tensor) {
+  Operand operand;
+  operand.tensor = tensor;
+  return operand;
+}
+
+// out[i] = x[i] + w, rows in steps of 32; n is dynamic. `shift` moves the reads, for a fault.
+std::shared_ptr<const program::Image> AddRows(int64_t shift = 0) {
+  program::Builder b("add_rows");
+  static_cast<void>(b.AddFile("add_rows.py"));
+  const auto x = *b.AddTensorParameter("x", DType::kFp32, {std::nullopt, 16}, {"n", ""});
+  const auto w = *b.AddTensorParameter("w", DType::kFp32, {1, 16}, {});
+  const auto out = *b.AddTensorParameter("out", DType::kFp32, {std::nullopt, 16}, {"n", ""});
+  program::ExprPool& e = b.exprs();
+  b.SetPlace({0, 5, 1});
+  const auto i = *b.BeginLoop("rows", e.Const(0), e.Symbol(0), e.Const(32), false, false);
+  const auto tile = *b.Slice(x, {32, 16}, {e.Add(i, e.Const(shift)), e.Const(0)}, {});
+  const auto sum = *b.Op(program::OpCode::kAdd, {T(tile), T(w)}, {});
+  EXPECT_TRUE(b.Assemble(out, sum, {i, e.Const(0)}).ok());
+  EXPECT_TRUE(b.EndLoop().ok());
+  return Finish(&b);
+}
+
+struct Floats {
+  Floats(int64_t rows, float fill) : shape{rows, 16}, data(static_cast<size_t>(rows) * 16, fill) {}
+  ArgumentView View() { return ArgumentView::Host(data.data(), shape.data(), 2, DType::kFp32); }
+  HostTensorView Memory() { return {data.data(), shape, DType::kFp32}; }
+  std::array<int64_t, 2> shape;
+  std::vector<float> data;
+};
+
+class MockWorkerTest : public ::testing::Test {
+ protected:
+  MockWorkerTest() {
+    config_.mock_library_path = PYPTO_TEST_MOCK_PATH;
+    acl::LoadOptions options;
+    options.mock_path = PYPTO_TEST_MOCK_PATH;
+    options.layers = "fault,validation";
+    auto library = acl::Session::Open(acl::PlatformKind::kSimulator, options);
+    EXPECT_TRUE(library.ok()) << library.status().ToString();
+    library_ = std::move(library).value();
+    faults_ = library_.table().FindLayer<acl::FaultInjectionLayer>();
+  }
+  ~MockWorkerTest() override {
+    EXPECT_EQ(LiveBytes(), 0u);
+    EXPECT_TRUE(library_.Close().ok());
+    EXPECT_EQ(acl::TakeLeakReports(), "");
+  }
+
+  std::shared_ptr<Worker> Open() {
+    auto worker = Worker::Open(config_);
+    EXPECT_TRUE(worker.ok()) << worker.status().ToString();
+    return *worker;
+  }
+  uint64_t LiveBytes() {
+    auto* live = reinterpret_cast<decltype(&mock_live_bytes)>(library_.table().Symbol("mock_live_bytes"));
+    return live(-1);
+  }
+
+  RunConfig config_;
+  acl::Session library_;
+  acl::FaultInjectionLayer* faults_ = nullptr;
+};
+
+TEST_F(MockWorkerTest, HostAndResidentArgumentsGiveRightNumbers) {
+  const auto worker = Open();
+  EXPECT_TRUE(worker->is_mock());
+  const auto handle = *worker->Register(AddRows());
+  Floats w(1, 0.5F);
+  const std::array<int64_t, 2> w_shape = {1, 16};
+  const HostTensorView w_memory = w.Memory();
+  const TensorRef resident = *worker->AllocTensor(w_shape, DType::kFp32, &w_memory);
+  for (const int64_t rows : {1, 7, 32, 128, 1, 0}) {
+    Floats x(rows, static_cast<float>(rows));
+    Floats out(rows, -1.0F);
+    const Status status = handle->Call(std::vector{x.View(), ArgumentView::Resident(resident.get()), out.View()});
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(out.data, std::vector<float>(out.data.size(), static_cast<float>(rows) + 0.5F));
+  }
+  EXPECT_EQ(worker->GetCounters().launches, 6u);
+  const LaunchReport report = *handle->Report();
+  EXPECT_EQ(report.launches, 6u);
+  EXPECT_GT(report.device_wall_us, 0.0);
+  EXPECT_TRUE(worker->Close().ok());
+}
+
+TEST_F(MockWorkerTest, TwentyDispatchesOneLoadNoAllocationNoCopyOfTheResident) {
+  const auto worker = Open();
+  const auto handle = *worker->Register(AddRows());
+  Floats w(1, 0.5F);
+  Floats x(256, 1.0F);
+  Floats out(256, 0.0F);
+  const HostTensorView w_memory = w.Memory();
+  const TensorRef resident = *worker->AllocTensor(w.shape, DType::kFp32, &w_memory);
+  const std::vector<ArgumentView> arguments = {x.View(), ArgumentView::Resident(resident.get()), out.View()};
+  ASSERT_TRUE(handle->Call(arguments).ok());
+  const Counters before = worker->GetCounters();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(handle->Call(arguments).ok());
+  const Counters after = worker->GetCounters();
+  EXPECT_EQ(after.program_loads, 1u);
+  EXPECT_EQ(after.device_mallocs, before.device_mallocs);
+  EXPECT_EQ(after.h2d_bytes - before.h2d_bytes, 20u * 256 * 64);
+  EXPECT_EQ(after.d2h_bytes - before.d2h_bytes, 20u * 256 * 64);
+}
+
+TEST_F(MockWorkerTest, SubmittedLaunchesRunInOrder) {
+  const auto worker = Open();
+  const auto handle = *worker->Register(AddRows());
+  Floats w(1, 1.0F);
+  Floats x(64, 1.0F);
+  const HostTensorView x_memory = x.Memory();
+  const TensorRef a = *worker->AllocTensor(x.shape, DType::kFp32, &x_memory);
+  const TensorRef b = *worker->AllocTensor(x.shape, DType::kFp32);
+  std::vector<std::shared_ptr<Completion>> completions;
+  for (int i = 0; i < 100; ++i) {
+    const TensorRef& from = i % 2 == 0 ? a : b;
+    const TensorRef& to = i % 2 == 0 ? b : a;
+    auto submitted =
+        handle->Submit(std::vector{ArgumentView::Resident(from.get()), w.View(), ArgumentView::Resident(to.get())});
+    ASSERT_TRUE(submitted.ok()) << submitted.status().ToString();
+    completions.push_back(std::move(submitted).value());
+  }
+  for (const auto& completion : completions) {
+    const Status status = completion->Wait(std::nullopt);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  Floats back(64, 0.0F);
+  ASSERT_TRUE(worker->CopyToHost(*a, back.Memory()).ok());
+  EXPECT_EQ(back.data, std::vector<float>(1024, 101.0F));
+}
+
+TEST_F(MockWorkerTest, AKernelFaultBreaksTheWorkerAndANewOneWorks) {
+  auto worker = Open();
+  const auto handle = *worker->Register(AddRows(-8));
+  Floats w(1, 0.5F);
+  Floats x(64, 1.0F);
+  Floats out(64, 0.0F);
+  const std::vector<ArgumentView> arguments = {x.View(), w.View(), out.View()};
+  const Status status = handle->Call(arguments);
+  EXPECT_EQ(status.code(), StatusCode::kAcl);
+  EXPECT_THAT(status.ToString(), HasSubstr("a view starts before its base (value -8)"));
+  EXPECT_EQ(status.source_line(), 5);
+  EXPECT_THAT(handle->Call(arguments).ToString(), HasSubstr("is broken by an earlier failure"));
+  EXPECT_TRUE(worker->Close().ok());
+  const auto fresh = Open();
+  const auto right = *fresh->Register(AddRows());
+  EXPECT_TRUE(right->Call(arguments).ok());
+  EXPECT_EQ(out.data[0], 1.5F);
+}
+
+TEST_F(MockWorkerTest, AFaultOfASubmittedLaunchComesFromItsCompletion) {
+  const auto worker = Open();
+  const auto handle = *worker->Register(AddRows(-8));
+  Floats w(1, 0.5F);
+  Floats x(64, 1.0F);
+  Floats out(64, 7.0F);
+  const auto completion = *handle->Submit(std::vector{x.View(), w.View(), out.View()});
+  EXPECT_THAT(completion->Wait(std::nullopt).ToString(), HasSubstr("a view starts before its base"));
+  EXPECT_EQ(out.data[0], 7.0F);
+  EXPECT_TRUE(worker->Close().ok());
+}
+
+TEST_F(MockWorkerTest, InitOpensAgainAndOldThingsStayDead) {
+  const auto worker = Open();
+  const auto handle = *worker->Register(AddRows());
+  Floats w(1, 0.5F);
+  const TensorRef old = *worker->AllocTensor(w.shape, DType::kFp32);
+  EXPECT_TRUE(worker->Close().ok());
+  ASSERT_TRUE(worker->Init().ok());
+  ASSERT_TRUE(worker->Init().ok());
+  Floats x(4, 1.0F);
+  Floats out(4, 0.0F);
+  EXPECT_THAT(handle->Call(std::vector{x.View(), w.View(), out.View()}).ToString(), HasSubstr("is closed"));
+  const auto again = *worker->Register(AddRows());
+  EXPECT_THAT(again->Call(std::vector{x.View(), ArgumentView::Resident(old.get()), out.View()}).ToString(),
+              HasSubstr("whose worker was closed"));
+  EXPECT_TRUE(again->Call(std::vector{x.View(), w.View(), out.View()}).ok());
+}
+
+TEST_F(MockWorkerTest, WorkersOnOneDeviceFromSeveralThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 5; ++round) {
+        const auto worker = Worker::Open(config_);
+        if (!worker.ok()) {
+          wrong += 1;
+          continue;
+        }
+        const auto handle = (*worker)->Register(AddRows());
+        Floats w(1, 0.5F);
+        Floats x(100, 1.0F);
+        Floats out(100, 0.0F);
+        if (!handle.ok() || !(*handle)->Call(std::vector{x.View(), w.View(), out.View()}).ok()) wrong += 1;
+        if (out.data != std::vector<float>(1600, 1.5F)) wrong += 1;
+        if (!(*worker)->Close().ok()) wrong += 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(MockWorkerTest, FailingEachCallLeavesNothingOnTheDevice) {
+  Floats w(1, 0.5F);
+  Floats x(64, 1.0F);
+  const auto image = AddRows();
+  const auto use = [&](const std::shared_ptr<Worker>& worker) -> Status {
+    const HostTensorView w_memory = w.Memory();
+    PYPTO_ASSIGN_OR_RETURN(const TensorRef resident, worker->AllocTensor(w.shape, DType::kFp32, &w_memory));
+    PYPTO_ASSIGN_OR_RETURN(const auto handle, worker->Register(image));
+    Floats out(64, 0.0F);
+    const std::vector<ArgumentView> arguments = {x.View(), ArgumentView::Resident(resident.get()), out.View()};
+    PYPTO_RETURN_IF_ERROR(handle->Call(arguments));
+    PYPTO_ASSIGN_OR_RETURN(const auto completion, handle->Submit(arguments));
+    PYPTO_RETURN_IF_ERROR(completion->Wait(std::nullopt));
+    EXPECT_EQ(out.data[1023], 1.5F);
+    return handle->Unregister();
+  };
+  bool ran_clean = false;
+  for (int k = 0; k < 300 && !ran_clean; ++k) {
+    SCOPED_TRACE("call " + std::to_string(k));
+    faults_->Clear();
+    faults_->FailAny(static_cast<uint64_t>(k), acl_abi::kErrorRtInternal);
+    auto worker = Worker::Open(config_);
+    const Status status = worker.ok() ? use(*worker) : worker.status();
+    ran_clean = faults_->fired() == 0;
+    faults_->Clear();
+    EXPECT_TRUE(!ran_clean || status.ok()) << status.ToString();
+    if (!worker.ok()) continue;
+    EXPECT_TRUE(use(*worker).ok());
+    EXPECT_TRUE((*worker)->Close().ok());
+    EXPECT_EQ(LiveBytes(), 0u);
+  }
+  EXPECT_TRUE(ran_clean);
+}
+
+}  // namespace
+}  // namespace pypto::runtime
