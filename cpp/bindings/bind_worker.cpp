@@ -1,0 +1,223 @@
+// The device worker as Python's ChipWorker uses it: every blocking call releases the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bind_errors.h"
+#include "bindings.h"
+#include "device_tensor.h"
+#include "gil.h"
+#include "host_tensor.h"
+#include "image_object.h"
+#include "pypto/runtime/library_probe.h"
+#include "pypto/runtime/worker.h"
+#include "registration_handle.h"
+
+namespace nb = nanobind;
+
+namespace pypto::bindings {
+namespace {
+
+using runtime::Worker;
+using WorkerPtr = std::shared_ptr<Worker>;
+
+// Runs `work` without the GIL; a signal handler's exception wins over its status.
+template <typename Work>
+auto WithoutGil(Work&& work) {
+  auto outcome = [&] {
+    const GilRelease released;
+    return work();
+  }();
+  if (PyErr_Occurred()) throw nb::python_error();
+  return outcome;
+}
+
+runtime::RunConfig MakeConfig(const std::string& platform, int32_t device_id, std::optional<int64_t> timeout_ms) {
+  runtime::RunConfig config;
+  config.platform = platform;
+  config.device_id = device_id;
+  config.timeout_ms = timeout_ms;
+  return config;
+}
+
+runtime::ResidentTensor& Resident(nb::handle object) {
+  if (!IsDeviceTensor(object.ptr())) {
+    throw nb::type_error(("expected a DeviceTensor, got " + std::string(Py_TYPE(object.ptr())->tp_name)).c_str());
+  }
+  return *ResidentOf(object.ptr());
+}
+
+// Host memory of a Python tensor, kept in `holder`.
+runtime::HostTensorView HostView(nb::handle object, TensorUse use, const char* name, HostTensor& holder) {
+  if (!ReadTorchFast(object.ptr(), holder) && !ReadHostTensor(object.ptr(), use, name, holder))
+    throw nb::python_error();
+  return {holder.data(), {holder.tensor.shape, static_cast<size_t>(holder.tensor.ndim)}, holder.dtype};
+}
+
+program::DType ReadDType(const std::string& name) {
+  const auto dtype = program::DTypeFromName(name);
+  if (!dtype) throw nb::type_error(("unknown dtype '" + name + "'").c_str());
+  return *dtype;
+}
+
+nb::object AllocTensor(const WorkerPtr& worker, nb::handle owner, const std::vector<int64_t>& shape,
+                       const std::string& dtype_name, nb::handle init) {
+  const program::DType dtype = ReadDType(dtype_name);
+  HostTensor holder;
+  std::optional<runtime::HostTensorView> view;
+  if (!init.is_none()) view = HostView(init, TensorUse::kInput, "init", holder);
+  auto tensor =
+      Unwrap(WithoutGil([&] { return worker->AllocTensor(shape, dtype, view.has_value() ? &*view : nullptr); }));
+  return nb::steal(MakeDeviceTensor(std::move(tensor), owner.ptr()));
+}
+
+nb::object ViewRows(const WorkerPtr& worker, nb::handle owner, nb::handle tensor, int64_t begin, int64_t end) {
+  runtime::ResidentTensor& resident = Resident(tensor);
+  auto view = Unwrap(WithoutGil([&] { return worker->ViewRows(resident, begin, end); }));
+  return nb::steal(MakeDeviceTensor(std::move(view), owner.ptr()));
+}
+
+nb::dict CountersDict(const runtime::Counters& counters) {
+  nb::dict dict;
+  dict["h2d_copies"] = counters.h2d_copies;
+  dict["h2d_bytes"] = counters.h2d_bytes;
+  dict["d2h_copies"] = counters.d2h_copies;
+  dict["d2h_bytes"] = counters.d2h_bytes;
+  dict["inline_bytes"] = counters.inline_bytes;
+  dict["launches"] = counters.launches;
+  dict["program_loads"] = counters.program_loads;
+  dict["program_unloads"] = counters.program_unloads;
+  dict["device_mallocs"] = counters.device_mallocs;
+  dict["device_frees"] = counters.device_frees;
+  dict["statistics_reads"] = counters.statistics_reads;
+  return dict;
+}
+
+nb::dict MemoryDict(const runtime::MemoryInfo& info) {
+  nb::dict dict;
+  dict["free"] = info.free;
+  dict["total"] = info.total;
+  dict["resident"] = info.resident;
+  dict["staging"] = info.staging;
+  dict["workspace"] = info.workspace;
+  dict["programs"] = info.programs;
+  dict["cached"] = info.cached;
+  return dict;
+}
+
+void* HostAddress(uint64_t address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
+
+void BindMemory(nb::class_<Worker>& worker) {
+  worker.def("malloc", [](Worker& w, int64_t bytes) { return Unwrap(WithoutGil([&] { return w.Malloc(bytes); })); })
+      .def("free", [](Worker& w, uint64_t address) { ThrowIfError(WithoutGil([&] { return w.Free(address); })); })
+      .def("copy_to",
+           [](Worker& w, uint64_t destination, uint64_t source, int64_t bytes) {
+             ThrowIfError(WithoutGil([&] { return w.CopyTo(destination, HostAddress(source), bytes); }));
+           })
+      .def("copy_from",
+           [](Worker& w, uint64_t destination, uint64_t source, int64_t bytes) {
+             ThrowIfError(WithoutGil([&] { return w.CopyFrom(HostAddress(destination), source, bytes); }));
+           })
+      .def("memory_info", [](Worker& w) { return MemoryDict(Unwrap(WithoutGil([&] { return w.GetMemoryInfo(); }))); })
+      .def("counters", [](Worker& w) { return CountersDict(WithoutGil([&] { return w.GetCounters(); })); })
+      .def("trim", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Trim(); })); });
+}
+
+void BindTensors(nb::class_<Worker>& worker) {
+  worker
+      .def("alloc_tensor", &AllocTensor, nb::arg("owner"), nb::arg("shape"), nb::arg("dtype"),
+           nb::arg("init").none() = nb::none(),
+           nb::sig("def alloc_tensor(self, owner: object, shape: Sequence[int], dtype: str, init: object = None) -> "
+                   "DeviceTensor"))
+      .def("free_tensor",
+           [](Worker& w, nb::handle tensor) {
+             runtime::ResidentTensor& resident = Resident(tensor);
+             ThrowIfError(WithoutGil([&] { return w.FreeTensor(resident, InterruptBySignals()); }));
+           })
+      .def("view_rows", &ViewRows,
+           nb::sig("def view_rows(self, owner: object, tensor: DeviceTensor, begin: int, end: int) -> DeviceTensor"))
+      .def("copy_from_host",
+           [](Worker& w, nb::handle tensor, nb::handle source) {
+             HostTensor holder;
+             const auto view = HostView(source, TensorUse::kInput, "src", holder);
+             runtime::ResidentTensor& resident = Resident(tensor);
+             ThrowIfError(WithoutGil([&] { return w.CopyFromHost(resident, view, InterruptBySignals()); }));
+           })
+      .def("copy_to_host", [](Worker& w, nb::handle tensor, nb::handle destination) {
+        HostTensor holder;
+        const auto view = HostView(destination, TensorUse::kOutput, "out", holder);
+        runtime::ResidentTensor& resident = Resident(tensor);
+        ThrowIfError(WithoutGil([&] { return w.CopyToHost(resident, view, InterruptBySignals()); }));
+      });
+}
+
+nb::object Register(const WorkerPtr& worker, nb::handle owner, const CompiledImage& image, bool shared) {
+  auto registration = Unwrap(WithoutGil(
+      [&] { return shared ? worker->SharedRegistration(image.pointer()) : worker->Register(image.pointer()); }));
+  return nb::steal(MakeRegistrationHandle(std::move(registration), owner.ptr()));
+}
+
+void BindLife(nb::class_<Worker>& worker) {
+  worker
+      .def_static(
+          "open",
+          [](const std::string& platform, int32_t device_id, std::optional<int64_t> timeout_ms) {
+            auto config = MakeConfig(platform, device_id, timeout_ms);
+            return Unwrap(WithoutGil([&] { return Worker::Open(std::move(config)); }));
+          },
+          nb::arg("platform"), nb::arg("device_id"), nb::arg("timeout_ms").none())
+      .def("init", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Init(); })); })
+      .def("close", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Close(); })); })
+      .def(
+          "synchronize",
+          [](Worker& w, std::optional<int64_t> timeout_ms) {
+            ThrowIfError(WithoutGil([&] { return w.Synchronize(timeout_ms, InterruptBySignals()); }));
+          },
+          nb::arg("timeout_ms").none())
+      .def(
+          "register",
+          [](const WorkerPtr& w, nb::handle owner, const CompiledImage& image) {
+            return Register(w, owner, image, false);
+          },
+          nb::sig("def register(self, owner: object, image: CompiledImage) -> RegistrationHandle"))
+      .def(
+          "shared_registration",
+          [](const WorkerPtr& w, nb::handle owner, const CompiledImage& image) {
+            return Register(w, owner, image, true);
+          },
+          nb::sig("def shared_registration(self, owner: object, image: CompiledImage) -> RegistrationHandle"))
+      .def_prop_ro("is_open", &Worker::is_open)
+      .def_prop_ro("is_mock", &Worker::is_mock)
+      .def_prop_ro("id", &Worker::id)
+      .def_prop_ro("library_path", &Worker::library_path)
+      .def_prop_ro("soc_name", &Worker::soc_name)
+      .def("check_usable", [](const Worker& w) { ThrowIfError(w.CheckUsable()); });
+}
+
+}  // namespace
+
+void bind_worker(nb::module_& module) {
+  nb::class_<Worker> worker(module, "Worker", "One device, one stream, its memory and its programs.");
+  BindLife(worker);
+  BindMemory(worker);
+  BindTensors(worker);
+  module.def("validate_platform", [](const std::string& name) { ThrowIfError(runtime::ValidatePlatform(name)); });
+  module.def(
+      "validate_config",
+      [](const std::string& platform, int32_t device_id, std::optional<int64_t> timeout_ms) {
+        ThrowIfError(runtime::ValidateConfig(MakeConfig(platform, device_id, timeout_ms)));
+      },
+      nb::arg("platform"), nb::arg("device_id"), nb::arg("timeout_ms").none());
+  module.def("is_simulator_platform", [](const std::string& name) { return runtime::IsSimulatorPlatform(name); });
+  module.def("packaged_mock_path", &runtime::PackagedMockPath);
+  module.def("hardware_library_found", &runtime::HardwareLibraryFound);
+  module.def("take_leak_reports", &runtime::TakeLeakReports);
+}
+
+}  // namespace pypto::bindings

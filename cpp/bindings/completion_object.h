@@ -1,0 +1,15 @@
+// The Python type Completion: a dispatch that may still be running.
+#pragma once
+
+#include <Python.h>
+
+#include <memory>
+
+#include "pypto/runtime/completion.h"
+
+namespace pypto::bindings {
+
+// `kept`: what must live until the end. `result`: what the call returns. Both references are taken over.
+PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* result);
+
+}  // namespace pypto::bindings

@@ -1,0 +1,154 @@
+// Reading tensors: the DLPack exchange function of torch on the fast way, Python code on the other.
+#include "host_tensor.h"
+
+namespace pypto::bindings {
+namespace {
+
+// What is known about torch once its first tensor has been seen. Written under the GIL.
+struct TorchTypes {
+  PyTypeObject* tensor = nullptr;
+  PyTypeObject* parameter = nullptr;
+  const dlpack::ExchangeApi* api = nullptr;
+};
+TorchTypes torch_types;
+
+const dlpack::ExchangeApi* ExchangeApiOf(PyObject* type) {
+  PyObject* capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
+  if (capsule == nullptr) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const auto* api = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+  Py_DECREF(capsule);  // the table is static in torch
+  if (api == nullptr) PyErr_Clear();
+  return api != nullptr && api->version.major == 1 ? api : nullptr;
+}
+
+PyTypeObject* TypeNamed(PyObject* module, const char* name) {
+  PyObject* type = PyObject_GetAttrString(module, name);
+  if (type == nullptr) PyErr_Clear();
+  // The reference is kept for the life of the process.
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// Looks torch up once it has been imported by somebody; never imports it.
+void FindTorch() {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* torch = PyDict_GetItemString(modules, "torch");
+  PyObject* nn_parameter = PyDict_GetItemString(modules, "torch.nn.parameter");
+  if (torch == nullptr || nn_parameter == nullptr) return;
+  PyTypeObject* tensor = TypeNamed(torch, "Tensor");
+  if (tensor == nullptr) return;
+  torch_types.parameter = TypeNamed(nn_parameter, "Parameter");
+  torch_types.api = ExchangeApiOf(reinterpret_cast<PyObject*>(tensor));
+  torch_types.tensor = tensor;
+}
+
+bool DTypeOf(dlpack::DataType type, program::DType& out) noexcept {
+  using program::DType;
+  if (type.lanes != 1) return false;
+  switch (type.code << 8 | type.bits) {
+    case dlpack::kFloat << 8 | 32: out = DType::kFp32; return true;
+    case dlpack::kFloat << 8 | 16: out = DType::kFp16; return true;
+    case dlpack::kBfloat << 8 | 16: out = DType::kBf16; return true;
+    case dlpack::kInt << 8 | 8: out = DType::kInt8; return true;
+    case dlpack::kInt << 8 | 16: out = DType::kInt16; return true;
+    case dlpack::kInt << 8 | 32: out = DType::kInt32; return true;
+    case dlpack::kInt << 8 | 64: out = DType::kInt64; return true;
+    case dlpack::kUInt << 8 | 8: out = DType::kUint8; return true;
+    case dlpack::kUInt << 8 | 16: out = DType::kUint16; return true;
+    case dlpack::kUInt << 8 | 32: out = DType::kUint32; return true;
+    case dlpack::kUInt << 8 | 64: out = DType::kUint64; return true;
+    case dlpack::kBool << 8 | 8: out = DType::kBool; return true;
+    default: return false;
+  }
+}
+
+// Strides exactly those of row-major order, in dims of extent 1 too.
+bool IsExactlyContiguous(const dlpack::Tensor& tensor) noexcept {
+  if (tensor.strides == nullptr) return true;
+  int64_t expected = 1;
+  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+    if (tensor.strides[i] != expected) return false;
+    expected *= tensor.shape[i];
+  }
+  return true;
+}
+
+bool HasElements(const dlpack::Tensor& tensor) noexcept {
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    if (tensor.shape[i] == 0) return false;
+  }
+  return true;
+}
+
+// Fills `out` from an object whose type carries the exchange function.
+bool ReadWithApi(PyObject* object, HostTensor& out) noexcept {
+  if (torch_types.api->tensor_from_object(object, &out.tensor) != 0) [[unlikely]] {
+    PyErr_Clear();
+    return false;
+  }
+  const dlpack::Tensor& tensor = out.tensor;
+  return tensor.device.type == dlpack::kDeviceCpu && tensor.ndim <= runtime::kMaxTensorRank &&
+         DTypeOf(tensor.dtype, out.dtype) && IsExactlyContiguous(tensor) &&
+         (tensor.data != nullptr || !HasElements(tensor));
+}
+
+// For producers without the exchange function: a DLPack capsule made by torch's own exporter, read and kept.
+bool ReadCapsule(PyObject* tensor, HostTensor& out) {
+  PyObject* capsule = PyObject_CallMethod(tensor, "__dlpack__", nullptr);
+  if (capsule == nullptr) return false;
+  const auto* read = static_cast<const dlpack::Tensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  if (read == nullptr) {
+    Py_DECREF(capsule);
+    return false;
+  }
+  out.tensor = *read;
+  PyObject* pair = PyTuple_Pack(2, tensor, capsule);  // dims live in the capsule's record
+  Py_DECREF(capsule);
+  if (pair == nullptr) return false;
+  Py_XSETREF(out.keep, pair);
+  return true;
+}
+
+}  // namespace
+
+int64_t HostTensor::bytes() const noexcept {
+  int64_t count = program::BytesOf(dtype);
+  for (int32_t i = 0; i < tensor.ndim; ++i) count *= tensor.shape[i];
+  return count;
+}
+
+bool ReadTorchFast(PyObject* object, HostTensor& out) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  if (torch_types.tensor == nullptr) [[unlikely]]
+    FindTorch();
+  if (torch_types.api == nullptr || (type != torch_types.tensor && type != torch_types.parameter)) return false;
+  return ReadWithApi(object, out);
+}
+
+bool ReadHostTensor(PyObject* object, TensorUse use, const char* name, HostTensor& out) {
+  // Gives an exact, contiguous torch CPU tensor over the same memory, or a copy for inputs; raises otherwise.
+  PyObject* module = PyImport_ImportModule("pypto.runtime._torch");
+  if (module == nullptr) return false;
+  PyObject* plain =
+      PyObject_CallMethod(module, "as_contiguous", "OsO", object, name, use == TensorUse::kOutput ? Py_True : Py_False);
+  Py_DECREF(module);
+  if (plain == nullptr) return false;
+  Py_XSETREF(out.keep, plain);
+  if (torch_types.tensor == nullptr) FindTorch();
+  if (torch_types.api != nullptr && ReadWithApi(plain, out)) return true;
+  if (!ReadCapsule(plain, out)) return false;
+  if (!DTypeOf(out.tensor.dtype, out.dtype)) {
+    PyErr_Format(PyExc_TypeError, "argument '%s' has a dtype that pypto does not know", name);
+    return false;
+  }
+  return true;
+}
+
+bool LooksLikeTensor(PyObject* object) {
+  return PyObject_HasAttrString(object, "__dlpack__") || PyObject_HasAttrString(object, "__array_interface__") ||
+         PyObject_HasAttrString(object, "__array__");
+}
+
+}  // namespace pypto::bindings

@@ -1,0 +1,46 @@
+// Reads a Python tensor as contiguous host memory.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "dlpack_abi.h"
+#include "pypto/program/dtype.h"
+#include "pypto/runtime/argument_view.h"
+
+namespace pypto::bindings {
+
+// One tensor as read; borrows from the Python object (or from `keep`, a normalised stand-in that it owns).
+struct HostTensor {
+  dlpack::Tensor tensor{};
+  program::DType dtype = program::DType::kFp32;
+  PyObject* keep = nullptr;
+
+  HostTensor() = default;
+  HostTensor(const HostTensor&) = delete;
+  HostTensor& operator=(const HostTensor&) = delete;
+  ~HostTensor() { Py_XDECREF(keep); }
+
+  void* data() const noexcept { return static_cast<char*>(tensor.data) + tensor.byte_offset; }
+  int64_t bytes() const noexcept;
+  runtime::ArgumentView AsArgument() const noexcept {
+    return runtime::ArgumentView::Host(data(), tensor.shape, static_cast<uint8_t>(tensor.ndim), dtype);
+  }
+};
+
+// How an argument will be used: what is wrong with it depends on that.
+enum class TensorUse : uint8_t { kInput, kOutput };
+
+// Fast: exactly torch.Tensor or torch.nn.Parameter, on the CPU, strides exactly contiguous, a known dtype. False
+// without a Python error: take the other way.
+bool ReadTorchFast(PyObject* object, HostTensor& out) noexcept;
+
+// Anything else: torch subclasses, numpy arrays, DLPack producers, strided inputs (copied). False with a Python error.
+// `name` is the parameter's, for the message.
+bool ReadHostTensor(PyObject* object, TensorUse use, const char* name, HostTensor& out);
+
+// Whether the object looks like a tensor at all (has __dlpack__ or an array interface).
+bool LooksLikeTensor(PyObject* object);
+
+}  // namespace pypto::bindings
