@@ -1,0 +1,54 @@
+"""The kernel language: `jit` and what kernels are written with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto.frontend import operations
+from pypto.frontend.annotations import DYN, DYNAMIC, STATIC, DynamicDim, StaticDim, TensorSpec, TileOpFormat, dynamic
+from pypto.frontend.arguments import Element
+from pypto.frontend.kernel import CacheInfo, JitKernel, function, jit
+from pypto.frontend.loops import cond, is_loop_begin, is_loop_end, loop, loop_unroll
+from pypto.frontend.operations import (
+    CastMode,
+    SaturationMode,
+    amax,
+    amin,
+    assemble,
+    cast,
+    clone,
+    full,
+    matmul,
+    ones,
+    relu,
+    reshape,
+    sigmoid,
+    softmax,
+    sum,
+    transpose,
+    unsqueeze,
+    view,
+    zeros,
+)
+from pypto.frontend.options import RunMode, get_vec_tile_shapes, set_cube_tile_shapes, set_vec_tile_shapes
+from pypto.frontend.symbolic import SatStatus, SymbolicScalar, ceildiv, symbolic_scalar
+from pypto.frontend.symbolic import maximum as max
+from pypto.frontend.symbolic import minimum as min
+from pypto.frontend.tensor import Tensor, tensor
+
+__all__ = [
+    "CacheInfo", "CastMode", "DYN", "DYNAMIC", "DynamicDim", "Element", "JitKernel", "RunMode", "STATIC", "SatStatus",
+    "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec", "TileOpFormat", "amax", "amin",
+    "assemble", "cast", "ceildiv", "clone", "cond", "dynamic", "full", "function", "get_vec_tile_shapes",
+    "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "matmul", "max", "min", "ones", "relu", "reshape",
+    "set_cube_tile_shapes", "set_vec_tile_shapes", "sigmoid", "softmax", "sum", "symbolic_scalar", "tensor",
+    "transpose", "unsqueeze", "view", "zeros",
+]  # fmt: skip
+__all__ += list(operations.ELEMENTWISE)
+
+
+def __getattr__(name: str) -> Any:
+    """Element-wise operations of the core's table."""
+    if name in operations.ELEMENTWISE:
+        return operations.ELEMENTWISE[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,161 @@
+"""An `if` on a symbolic condition while it is traced: both branches, and the names that they leave behind."""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pypto.frontend import carry
+from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
+from pypto.frontend.loopflow import snapshot_of
+from pypto.frontend.rewrite import FlowMeta
+from pypto.frontend.symbolic import SymbolicScalar, as_int, to_expr
+from pypto.frontend.tensor import Tensor
+from pypto.frontend.tracer import require
+
+if TYPE_CHECKING:
+    from pypto.frontend.flow import FunctionRuntime
+
+
+class ConcreteBranch:
+    """An `if` whose condition is known while tracing: one branch runs, as in Python."""
+
+    names: dict[str, Any] = {}  # noqa: RUF012  always empty
+
+    def __init__(self, taken: bool) -> None:
+        self._taken = taken
+
+    def then(self) -> bool:
+        """Whether the first branch runs."""
+        return self._taken
+
+    def otherwise(self) -> bool:
+        """Whether the second branch runs."""
+        return not self._taken
+
+    def end_then(self, frame: dict[str, Any]) -> None:
+        """Nothing to merge."""
+
+    end_otherwise = end_then
+
+
+TAKEN, SKIPPED = ConcreteBranch(True), ConcreteBranch(False)
+
+
+class BranchFlow:
+    """One execution of an `if` statement on a symbolic condition. Made by rewritten code."""
+
+    def __init__(
+        self, runtime: FunctionRuntime, meta: FlowMeta, condition: SymbolicScalar, frame: dict[str, Any]
+    ) -> None:
+        self.runtime, self.meta, self.condition = runtime, meta, condition
+        self.trace = require("if")
+        self.ordinal = self.trace.next_flow()
+        self.names: dict[str, Any] = {}
+        runtime.refuse_escape(meta, "an if on a symbolic condition")
+        self._entry = dict(frame)
+        self._merged = sorted(meta.names.assigned & meta.names.live_after)
+        self._then: dict[str, Any] = {}
+        self._variables: dict[str, Tensor] = {}
+        for name in self._merged:
+            fact = self.trace.facts.bound.get((self.ordinal, name))
+            if fact is not None:
+                self._variables[name] = carry.declare(self.trace, name, fact)
+        self.trace.build("begin_if", to_expr(self.trace, condition, "if"))
+        self._open("then")
+
+    def _open(self, kind: str) -> None:
+        scope = self.trace.push(kind, self.runtime.source.place(self.meta.node))
+        scope.watchers = snapshot_of(self._entry, self.runtime)
+
+    def then(self) -> bool:
+        """The first branch is always traced."""
+        return True
+
+    def end_then(self, frame: dict[str, Any]) -> None:
+        """The end of the first branch."""
+        self._then = self._close(frame)
+
+    def otherwise(self) -> bool:
+        """The second branch is always traced, with the names as they were before the first."""
+        self.trace.build("begin_else")
+        self._open("else")
+        for name in self.meta.names.assigned:
+            value = self._entry.get(name, UNBOUND)
+            self.names[name] = (
+                Unusable(name, f"is bound only in one branch of the if at line {self.meta.node.lineno}")
+                if value is UNBOUND
+                else value
+            )
+        return True
+
+    def end_otherwise(self, frame: dict[str, Any]) -> None:
+        """The end of the statement: names that are read later get one value from both branches."""
+        other = self._close(frame)
+        self.trace.build("end_if")
+        self.names = {name: self._merge(name, self._then[name], other[name]) for name in self._merged}
+
+    def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
+        changed = self.trace.scope.watchers.change()
+        if changed is not None:
+            raise self.runtime.error(
+                ValueError,
+                f"{changed} changes in a branch on a symbolic condition; Python containers and objects are fixed "
+                "while the kernel runs. Write into the tensor instead (x[:] = value), or bind the value to a name",
+                self.meta,
+            )
+        values = {name: frame.get(name, UNBOUND) for name in self._merged}
+        tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+        moves = []
+        for name, variable in self._variables.items():
+            value = tensors.get(name)
+            if value is None:
+                continue
+            moves.append(CarriedMove(variable, value, self.runtime.place_of(self.meta, name)))
+            for each in value.identities().values():
+                if each.scope is not self.trace.scope:
+                    variable.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
+                    each.may_be(variable, f"it may also be '{name}', depending on a condition, and")
+        carry.note_aliases(tensors, {**tensors, **self._variables})
+        carry.move_all(self.trace, moves)
+        self.trace.pop()
+        return values
+
+    def _merge(self, name: str, a: Any, b: Any) -> Any:
+        line = self.meta.node.lineno
+        if carry.same_value(a, b):
+            return a
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            return self._merge_tensors(name, a, b)
+        for value in (a, b):
+            if value is UNBOUND or isinstance(value, Unusable):
+                return Unusable(name, f"is bound only in one branch of the if at line {line}")
+        if self._is_integer(a) and self._is_integer(b):
+            return self.condition.tenary(a, b)
+        return self._conflict(name, a, b)
+
+    def _conflict(self, name: str, a: Any, b: Any) -> Unusable:
+        return Unusable(
+            name,
+            f"is {carry.kind_of(a)} in one branch of the if at line {self.meta.node.lineno} and {carry.kind_of(b)} in "
+            f"the other (Conflicted var {name})",
+        )
+
+    def _merge_tensors(self, name: str, a: Tensor, b: Tensor) -> Any:
+        if a.dtype != b.dtype or a.shape_exprs() != b.shape_exprs():
+            return self._conflict(name, a, b)
+        carry.note_bound(self.trace, self.ordinal, name, a)
+        merged = self._variables[name]
+        merged.set_valid([self._choice(x, y) for x, y in zip(a.valid_exprs(), b.valid_exprs(), strict=True)])
+        return merged
+
+    def _choice(self, a: int, b: int) -> int:
+        """The expression of the branch that is taken."""
+        if a == b:
+            return a
+        sides = [SymbolicScalar._wrap(self.trace, expr) for expr in (a, b)]
+        return int(self.condition.tenary(*sides)._expr)
+
+    @staticmethod
+    def _is_integer(value: Any) -> bool:
+        return isinstance(value, SymbolicScalar) or as_int(value) is not None

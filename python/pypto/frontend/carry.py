@@ -1,0 +1,160 @@
+"""Names that loops carry and branches merge: the variables they live in, and values that cannot be used."""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pypto.frontend.places import Place, trace_error
+from pypto.frontend.rewrite import FlowMeta
+from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.tensor import Tensor, clone, partly_valid
+from pypto.frontend.tracer import Retrace, TensorFact, Trace
+
+if TYPE_CHECKING:
+    from pypto.frontend.flow import FunctionRuntime
+
+UNBOUND = object()
+
+
+class Unusable:
+    """Stands for a name that has no value here; using it is an error that says why."""
+
+    __slots__ = ("_name", "_reason")
+    _name: str
+    _reason: str
+
+    def __init__(self, name: str, reason: str) -> None:
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_reason", reason)
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise trace_error(NameError, f"'{self._name}' {self._reason}. Instead: bind it before")
+
+    __getattr__ = __setattr__ = __call__ = __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
+    __bool__ = __int__ = __float__ = __index__ = __neg__ = __invert__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __and__ = __or__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<no value: '{self._name}' {self._reason}>"
+
+
+def kind_of(value: Any) -> str:
+    """A value in words, for errors."""
+    if value is UNBOUND or isinstance(value, Unusable):
+        return "unbound"
+    if isinstance(value, Tensor):
+        return f"a tensor {value.describe()}"
+    if isinstance(value, SymbolicScalar):
+        return f"the symbolic integer {value}"
+    if isinstance(value, bool | int | float | str) or value is None:
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values of a name are one and the same while the kernel runs."""
+    if a is b:
+        return True
+    if isinstance(a, SymbolicScalar) and isinstance(b, SymbolicScalar):
+        return bool(a._expr == b._expr)
+    return type(a) is type(b) and isinstance(a, bool | int | float | str) and bool(a == b)
+
+
+def target_names(node: ast.For | ast.If) -> set[str]:
+    """Names that the target of a `for` binds."""
+    if not isinstance(node, ast.For):
+        return set()
+    return {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
+
+
+def target_text(node: ast.For | ast.If) -> str:
+    """The target of a `for`, as the name of its loop."""
+    return ast.unparse(node.target).strip("()") if isinstance(node, ast.For) else ""
+
+
+def declare(trace: Trace, name: str, fact: TensorFact) -> Tensor:
+    """A variable with undefined contents."""
+    shape = [trace.constant(extent) for extent in fact.shape]
+    return Tensor.make(trace, trace.build("declare", name, int(fact.dtype), shape), variable=True)
+
+
+def variable_for(trace: Trace, name: str, value: Tensor, *, reads: bool) -> Tensor:
+    """The variable in which a carried name lives: a new one that starts with the value.
+
+    A parameter that nobody has read or written yet, and whose first use in the loop is to be bound anew, is its own
+    variable: so the last value of the name reaches the caller's memory.
+    """
+    if trace.parameters.get(name) is value and value.is_untouched and not reads:
+        made: Tensor = value.succeed(name)
+        return made
+    variable_id = trace.build("declare", name, int(value.dtype), value.shape_exprs())
+    trace.build("move", variable_id, value.use())
+    made = Tensor.make(trace, variable_id, variable=True)
+    made.set_valid(value.valid_exprs())
+    return made
+
+
+def check_same(runtime: FunctionRuntime, meta: FlowMeta, name: str, before: Tensor, after: Tensor) -> None:
+    """A carried tensor keeps shape, dtype and valid extents."""
+    if before.dtype == after.dtype and before.shape_exprs() == after.shape_exprs():
+        if before.valid_exprs() != after.valid_exprs():
+            raise partly_valid(f"'{name}'", before, after, runtime.place_of(meta, name))
+        return
+    raise runtime.error(
+        ValueError,
+        f"'{name}' is {before.describe()} before the pypto.loop and {after.describe()} at the end of its body; a "
+        "carried tensor keeps shape and dtype",
+        meta,
+        name,
+    )
+
+
+def note_bound(trace: Trace, ordinal: int, name: str, value: Tensor) -> None:
+    """Notes that a name needs a variable ahead of its loop or branch, and starts over if it has none."""
+    fact = TensorFact(value.static_shape(f"'{name}'"), value.dtype)
+    if trace.facts.bound.get((ordinal, name)) != fact:
+        trace.facts.bound[(ordinal, name)] = fact
+        raise Retrace
+
+
+def note_aliases(values: dict[str, Tensor], results: dict[str, Tensor]) -> None:
+    """Names that stand for one object at the end of a body or branch, and live in variables of their own after it.
+
+    Reading them is right; writing into one would not be seen through the other, so it is refused.
+    """
+    names = [name for name in values if name in results]
+    identities = {name: values[name].identities() for name in names}
+    for position, a in enumerate(names):
+        for b in names[position + 1 :]:
+            if identities[a].keys() & identities[b].keys():
+                results[a].may_be(results[b], f"'{a}' may be the same tensor as '{b}', and")
+                results[b].may_be(results[a], f"'{b}' may be the same tensor as '{a}', and")
+
+
+@dataclass(frozen=True)
+class CarriedMove:
+    """A value that a variable takes, and where the name was bound to it."""
+
+    variable: Tensor
+    value: Tensor
+    place: Place | None
+
+
+def move_all(trace: Trace, moves: list[CarriedMove]) -> None:
+    """Moves values into variables as if at once: a value that another move overwrites is copied first."""
+    destinations = {move.variable.variable_id() for move in moves}
+    sources = []
+    for move in moves:
+        trace.forced_place = move.place
+        source = move.value.use()
+        sources.append(clone(move.value).use() if source in destinations else source)
+    for move, source in zip(moves, sources, strict=True):
+        trace.forced_place = move.place
+        trace.build("move", move.variable.variable_id(), source)
+    trace.forced_place = None

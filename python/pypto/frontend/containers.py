@@ -1,0 +1,128 @@
+"""Notices when a loop body or a branch changes a Python container or object that existed before it.
+
+Such a change would happen once while tracing instead of once per iteration, so it is refused rather than mistraced.
+Tensor objects are not containers: writing into them is what kernels do.
+"""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+import collections
+import operator
+import types
+from typing import Any
+
+from pypto.frontend.tracer import TensorLike
+
+_LEAVES = (
+    int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
+    types.CodeType, TensorLike, type(None),
+)  # fmt: skip
+_MAX_OBJECTS = 20000
+_MAX_ARRAY_BYTES = 1 << 20
+
+
+def _parts(value: Any) -> list[tuple[Any, Any]] | None:
+    """Keys and elements of a container or plain object; None for everything else."""
+    if isinstance(value, _LEAVES):
+        return None
+    if isinstance(value, list | tuple | bytearray | collections.deque):
+        return list(enumerate(value))
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, set | frozenset):
+        return [(element, None) for element in value]
+    if isinstance(value, types.MethodType):
+        return [("__self__", value.__self__)]
+    if hasattr(value, "__length_hint__"):  # an iterator: how much of it is left
+        return [("elements left", operator.length_hint(value))]
+    return _object_parts(value)
+
+
+def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
+    """Attributes of an object of the user; the contents of an array."""
+    module = type(value).__module__.partition(".")[0]
+    if module == "numpy" and 0 < getattr(value, "nbytes", 0) <= _MAX_ARRAY_BYTES:
+        return [("contents", value.tobytes())]
+    if module == "torch":
+        return [("contents", getattr(value, "_version", None))]
+    if module in {"pypto", "builtins", "numpy"}:
+        return None
+    held = getattr(value, "__dict__", None)
+    parts = list(held.items()) if isinstance(held, dict) else []
+    for base in type(value).__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(value, slot):
+                parts.append((slot, getattr(value, slot)))
+    return parts or None
+
+
+def _variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """What a function can reach without arguments: captured variables and the globals it names."""
+    found: list[tuple[str, Any]] = []
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found.append((name, cell.cell_contents))
+        except ValueError:  # not set yet
+            found.append((name, None))
+    names = function.__globals__
+    return found + [(name, names[name]) for name in function.__code__.co_names if name in names]
+
+
+class Snapshot:
+    """The contents of all containers reachable from some values, and the outer variables of functions."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
+        self._functions: dict[types.FunctionType, list[tuple[str, Any]]] = {}
+
+    def add(self, value: Any, path: str) -> None:
+        """Adds what is reachable from a value and not known yet."""
+        stack = [(value, path)]
+        while stack and len(self._seen) < _MAX_OBJECTS:
+            item, name = stack.pop()
+            if id(item) in self._seen:
+                continue
+            parts = _parts(item)
+            if parts is None:
+                continue
+            self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
+            for key, element in parts:
+                stack.append((element, f"{name}[{key!r}]" if not isinstance(key, str) else f"{name}.{key}"))
+
+    def add_function(self, function: types.FunctionType, *, frame_is_known: bool = False) -> None:
+        """Adds what a function can change: its outer variables and what they hold.
+
+        With `frame_is_known` the variables it captures are locals of a traced frame, which the tracer carries itself.
+        """
+        if function in self._functions:
+            return
+        variables = _variables_of(function)
+        self._functions[function] = [] if frame_is_known else variables
+        for name, value in variables:
+            self.add(value, name)
+
+    def change(self) -> str | None:
+        """The path of the first element that is not what it was, or None."""
+        for item, before, path in self._seen.values():
+            after = _parts(item) or []
+            if len(after) != len(before):
+                return f"{path} (its length went from {len(before)} to {len(after)})"
+            for (old_key, old), (new_key, new) in zip(before, after, strict=True):
+                if old is not new and not _same_number(old, new):
+                    return f"{path}[{new_key!r}]"
+                if old_key is not new_key and not _same_number(old_key, new_key):
+                    return path
+        for function, variables in self._functions.items():
+            if not variables:
+                continue
+            for (name, old), (_, new) in zip(variables, _variables_of(function), strict=True):
+                if old is not new and not _same_number(old, new):
+                    return f"{name}, an outer variable of {function.__name__}(),"
+        return None
+
+
+def _same_number(a: Any, b: Any) -> bool:
+    plain = (int, float, str, bool, bytes)
+    return type(a) is type(b) and isinstance(a, plain) and bool(a == b)

@@ -1,0 +1,109 @@
+"""Plain functions that a kernel calls: traced by the rules of kernels where their source allows it.
+
+A helper that cannot be rewritten runs as ordinary Python. That is safe: there a pypto.loop refuses to iterate and a
+symbolic condition refuses to become a bool.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from typing import Any
+
+from pypto.frontend import tracer
+from pypto.frontend.checks import find_unsupported
+from pypto.frontend.liveness import EMPTY, Names
+from pypto.frontend.places import trace_error
+from pypto.frontend.rewrite import RUNTIME, FlowMeta, instantiate, rewrite
+from pypto.frontend.source import NoSourceError, Source, read_source
+
+_NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
+_NATIVE_FLAGS = inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_MAX_CACHED = 512
+
+_Rewritten = tuple[Source, types.CodeType, list[FlowMeta]]
+_cache: dict[tuple[types.CodeType, str], _Rewritten | None] = {}
+
+
+def is_library(value: Any) -> bool:
+    """Whether something is defined in the standard library, pypto, numpy or torch."""
+    return is_library_name(getattr(value, "__module__", None) or "")
+
+
+def is_library_name(module: str) -> bool:
+    """The same for the name of a module."""
+    return module.partition(".")[0] in _NATIVE_PACKAGES
+
+
+def runs_natively(function: types.FunctionType) -> bool:
+    """Whether a function is left as it is: library code, generators, lambdas, helpers that take **kwargs."""
+    code = function.__code__
+    return is_library(function) or bool(code.co_flags & _NATIVE_FLAGS) or code.co_name == "<lambda>"
+
+
+def _rewritten(function: types.FunctionType) -> _Rewritten | None:
+    key = (function.__code__, function.__code__.co_filename)
+    if key not in _cache:
+        while len(_cache) >= _MAX_CACHED:
+            _cache.pop(next(iter(_cache)))
+        _cache[key] = _rewrite(function, EMPTY)
+    return _cache[key]
+
+
+def _rewrite(function: types.FunctionType, live_at_end: Names) -> _Rewritten | None:
+    try:
+        source = read_source(function)
+    except NoSourceError:
+        return None
+    if find_unsupported(source.tree, is_kernel=False) is not None:
+        return None
+    code, metas = rewrite(source, function, live_at_end)
+    return source, code, metas
+
+
+def convert(function: types.FunctionType) -> types.FunctionType:
+    """What is called instead of a plain function in a kernel."""
+    if is_library(function):
+        return function
+    trace = tracer.current()
+    if trace is not None:
+        watch(trace, function)
+    if RUNTIME in function.__code__.co_freevars or runs_natively(function):
+        return function
+    rewritten = _rewritten(function)
+    if rewritten is None:
+        return function
+    return bind(function, rewritten, trace)
+
+
+def bind(function: types.FunctionType, rewritten: _Rewritten, trace: tracer.Trace | None) -> types.FunctionType:
+    """The rewritten function, made known to the trace."""
+    from pypto.frontend.flow import FunctionRuntime
+
+    source, code, metas = rewritten
+    if trace is not None:
+        base = source.filename.replace("\\", "/").rpartition("/")[2]
+        label = base if not trace.ranges else f"{base}:{source.name}"
+        trace.add_source(source.filename, source.first_line, source.last_line, source.def_line, label)
+    return instantiate(code, function, FunctionRuntime(source, metas, function))
+
+
+def watch(trace: tracer.Trace, function: types.FunctionType) -> None:
+    """Adds what a helper can change to the snapshots of open loops and branches."""
+    frame_is_known = RUNTIME in function.__code__.co_freevars or function.__code__.co_name == "<lambda>"
+    for scope in trace.scopes:
+        if scope.watchers is not None:
+            scope.watchers.add_function(function, frame_is_known=frame_is_known)
+
+
+def refuse_kernel(function: Any) -> None:
+    """A kernel is no helper."""
+    from pypto.frontend.kernel import JitKernel
+
+    if isinstance(function, JitKernel):
+        raise trace_error(
+            TypeError,
+            f"kernel '{function.__name__}' is called from a kernel; call kernels one after the other from host code, "
+            "or share a plain function",
+        )

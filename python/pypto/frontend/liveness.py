@@ -1,0 +1,173 @@
+"""Which names a loop or a branch assigns, and which of them can be read later: what must be carried or merged.
+
+A backward walk over the statements of one function. Names that nested functions and lambdas read count as read
+everywhere, which is safe and rarely matters.
+"""
+# ruff: noqa: D102, D105, D107
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Names = frozenset[str]
+EMPTY: Names = frozenset()
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass
+class FlowNames:
+    """Names around one `for` or `if`."""
+
+    assigned: Names = EMPTY  # bound somewhere inside, in this function's frame
+    live_after: Names = EMPTY  # can be read behind the statement before they are set again
+    live_at_head: Names = EMPTY  # of a loop: can be read at the start of an iteration before they are set
+    stores: dict[str, ast.AST] = field(default_factory=dict)  # last place where each name is bound
+
+
+class _Stores(ast.NodeVisitor):
+    """Names bound in the frame of the function that holds a statement."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, ast.AST] = {}
+        self._inner = 0
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store | ast.Del) and not self._inner:
+            self.found[node.id] = node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.found[node.target.id] = node
+        self.visit(node.value)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.found[node.name] = node
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        pass
+
+    def visit_alias(self, node: ast.alias) -> None:
+        self.found[(node.asname or node.name).partition(".")[0]] = node
+
+    def _comprehension(self, node: ast.AST) -> None:
+        self._inner += 1
+        self.generic_visit(node)
+        self._inner -= 1
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+
+def stores_of(nodes: Sequence[ast.AST]) -> dict[str, ast.AST]:
+    """Names that the statements bind, with the last place of each."""
+    visitor = _Stores()
+    for node in nodes:
+        visitor.visit(node)
+    return visitor.found
+
+
+def _loads(node: ast.AST | None) -> set[str]:
+    """Names that an expression or a nested function can read from the frame around it."""
+    if node is None:
+        return set()
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    found: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        found |= _loads(child)
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        for generator in node.generators:
+            found -= {name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
+    elif isinstance(node, _FUNCTIONS):
+        own = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+        if not isinstance(node, ast.Lambda):
+            own |= set(stores_of(list(node.body)))
+        found -= own
+    return found
+
+
+def captured_names(function: ast.FunctionDef) -> Names:
+    """Names that functions and lambdas inside the function read from it."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, _FUNCTIONS) and node is not function:
+            found |= _loads(node)
+    return frozenset(found)
+
+
+class Liveness:
+    """Live names of one function. `flows` maps each `for` and `if` node to its FlowNames."""
+
+    def __init__(self, function: ast.FunctionDef, live_at_end: Names = EMPTY) -> None:
+        self.flows: dict[ast.AST, FlowNames] = {}
+        self._always = captured_names(function)
+        self._break: list[Names] = []
+        self._continue: list[Names] = []
+        self._block(function.body, live_at_end | self._always)
+
+    def _block(self, statements: list[ast.stmt], after: Names) -> Names:
+        live = after
+        for statement in reversed(statements):
+            live = self._statement(statement, live)
+        return live
+
+    def _statement(self, node: ast.stmt, after: Names) -> Names:
+        if isinstance(node, ast.If):
+            return self._if(node, after)
+        if isinstance(node, ast.For):
+            return self._for(node, after)
+        if isinstance(node, ast.While):
+            return self._while(node, after)
+        if isinstance(node, ast.With):
+            inside = self._block(node.body, after)
+            return self._plain(node.items, inside)
+        if isinstance(node, ast.Return):
+            return frozenset(_loads(node.value)) | self._always
+        if isinstance(node, ast.Break) and self._break:
+            return self._break[-1]
+        if isinstance(node, ast.Continue) and self._continue:
+            return self._continue[-1]
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            return after | _loads(node.value) | {node.target.id}
+        return self._plain([node], after)
+
+    def _plain(self, nodes: Sequence[ast.AST], after: Names) -> Names:
+        killed: set[str] = set()
+        read: set[str] = set()
+        for node in nodes:
+            killed |= set(stores_of([node]))
+            read |= _loads(node)
+        return (after - killed) | read | self._always
+
+    def _record(self, node: ast.AST, inside: list[ast.AST], after: Names, head: Names) -> None:
+        stores = stores_of(inside)
+        self.flows[node] = FlowNames(frozenset(stores), after, head, stores)
+
+    def _if(self, node: ast.If, after: Names) -> Names:
+        self._record(node, [*node.body, *node.orelse], after, EMPTY)
+        return self._block(node.body, after) | self._block(node.orelse, after) | _loads(node.test)
+
+    def _loop(
+        self, body: list[ast.stmt], orelse: list[ast.stmt], after: Names, killed: set[str], test: set[str]
+    ) -> Names:
+        done = self._block(orelse, after)
+        head = done | test
+        self._break.append(after)
+        while True:
+            self._continue.append(head)
+            grown = head | (self._block(body, head) - killed)
+            self._continue.pop()
+            if grown == head:
+                break
+            head = grown
+        self._break.pop()
+        return head
+
+    def _for(self, node: ast.For, after: Names) -> Names:
+        targets = set(stores_of([node.target]))
+        head = self._loop(node.body, node.orelse, after, targets, _loads(node.target))
+        self._record(node, [node.target, *node.body], after, head)
+        return head | _loads(node.iter)
+
+    def _while(self, node: ast.While, after: Names) -> Names:
+        return self._loop(node.body, node.orelse, after, set(), _loads(node.test))

@@ -1,0 +1,257 @@
+"""A `pypto.loop` while its body is traced: the loop of the program, carried names, and what may not change in it."""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pypto.frontend import carry
+from pypto.frontend.carry import CarriedMove, Unusable
+from pypto.frontend.containers import Snapshot
+from pypto.frontend.loops import Loop, Section
+from pypto.frontend.places import syntax_error
+from pypto.frontend.rewrite import FlowMeta
+from pypto.frontend.symbolic import SymbolicScalar, to_expr
+from pypto.frontend.tensor import Tensor
+from pypto.frontend.tracer import Scope, Trace, require
+
+if TYPE_CHECKING:
+    from pypto.frontend.flow import FunctionRuntime
+
+
+def snapshot_of(frame: dict[str, Any], runtime: FunctionRuntime) -> Snapshot:
+    """Containers that the frame and its function can reach."""
+    snapshot = Snapshot()
+    for name, value in frame.items():
+        if not name.startswith("_pypto_"):
+            snapshot.add(value, name)
+    snapshot.add_function(runtime.function)
+    return snapshot
+
+
+class LoopFlow:
+    """One execution of a `for` statement over a pypto.loop. Made by rewritten code."""
+
+    def __init__(self, runtime: FunctionRuntime, meta: FlowMeta, loop: Loop, frame: dict[str, Any]) -> None:
+        self.runtime, self.meta, self.loop = runtime, meta, loop
+        self.trace: Trace = require("pypto.loop()")
+        self.ordinal = self.trace.next_flow()
+        self.names: dict[str, Any] = {}
+        self._check_statement()
+        self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place
+        names = meta.names
+        self._carried = {name for name in names.assigned if name in names.live_at_head or name in names.live_after}
+        self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
+        self._first: set[str] = set()  # those of them that the body binds first
+        self._fixed: dict[str, Any] = {}  # values that an iteration must leave as they are
+        self._last: dict[str, Any] = {}  # values of names that the body binds first
+        self._heads: dict[str, Tensor] = {}
+        self._outside: dict[int, Tensor] = {}  # by id of a head: the tensor that the name held before the loop
+        self._writes: dict[str, int] = {}  # of those tensors, when the loop began
+        self._ran = False
+        self._prepare(frame)
+
+    def _check_statement(self) -> None:
+        target = self.meta.node.target  # type: ignore[union-attr]
+        self.runtime.refuse_escape(self.meta, "a pypto.loop")
+        is_pair = hasattr(target, "elts") and len(target.elts) == 2
+        if self.loop.pairs and not is_pair:
+            raise syntax_error(
+                "The target of pypto.loop_unroll must be a pair: `for idx, k in pypto.loop_unroll(...)`.",
+                self.runtime.source.place(target),
+            )
+        if not self.loop.pairs and hasattr(target, "elts"):
+            raise syntax_error(
+                "The target of pypto.loop must be one name: `for i in pypto.loop(...)`.",
+                self.runtime.source.place(target),
+            )
+
+    def _prepare(self, frame: dict[str, Any]) -> None:
+        targets = carry.target_names(self.meta.node)
+        for name in sorted(self._carried - targets):
+            value = frame.get(name, carry.UNBOUND)
+            if isinstance(value, Tensor):
+                read_first = name in self.meta.names.live_at_head and name not in self.meta.names.live_after
+                self._variables[name] = carry.variable_for(self.trace, name, value, reads=read_first)
+                self._writes[name] = value.writes
+            elif value is carry.UNBOUND or isinstance(value, Unusable):
+                fact = self.trace.facts.bound.get((self.ordinal, name))
+                if fact is not None:
+                    self._variables[name] = carry.declare(self.trace, name, fact)
+                    self._first.add(name)
+            else:
+                self._fixed[name] = value
+
+    # Iteration.
+
+    def __iter__(self) -> Iterator[Any]:
+        certain = False
+        for number, section in enumerate(self.loop.sections()):
+            count = section.trip_count()
+            if count == 0:
+                continue
+            certain = certain or (count or 0) > 0
+            yield from self._section(number, section)
+        self._leave(certain)
+
+    def _section(self, number: int, section: Section) -> Iterator[Any]:
+        trace = self.trace
+        bounds = [to_expr(trace, value, "pypto.loop") for value in (section.start, section.stop, section.stride)]
+        submit = self.loop.submit_before and number == 0
+        name = self.loop.name or carry.target_text(self.meta.node)
+        expr = trace.build("begin_loop", name, *bounds, self.loop.parallel, submit)
+        scope = trace.push("loop", self.runtime.source.place(self.meta.node))
+        scope.loop = trace.builder.expr_loops(expr)[0]
+        scope.bounds = (self.loop.start, self.loop.stop, self.loop.step)
+        index = SymbolicScalar._wrap(trace, expr)
+        scope.watchers = snapshot_of(self._entry, self.runtime)
+        for body in range(section.repeat):
+            self._open_body(scope)
+            position = index + body * section.step if body else index
+            yield (position, section.extent) if self.loop.pairs else position
+        trace.pop()
+        trace.build("end_loop")
+        self._ran = True
+
+    def _open_body(self, scope: Scope) -> None:
+        self.names = {}
+        self._heads = {}
+        for name, variable in self._variables.items():
+            if name not in self._first:
+                head = variable.alias(scope, f"'{name}' is bound anew in the loop and")
+                self._outside[id(head)] = self._entry[name]
+                self._heads[name] = self.names[name] = head
+
+    def end(self, frame: dict[str, Any]) -> None:
+        """The end of the body: carried tensors take their new values; everything else must be as it was."""
+        changed = self.trace.scope.watchers.change()
+        if changed is not None:
+            raise self.runtime.error(
+                ValueError,
+                f"{changed} changes in a pypto.loop; Python containers and objects are fixed while the kernel runs. "
+                "Write into the tensor instead (x[:] = value), or bind the value to a name of its own",
+                self.meta,
+            )
+        moves: list[CarriedMove] = []
+        for name, variable in self._variables.items():
+            value = frame.get(name, carry.UNBOUND)
+            if name in self._first and isinstance(value, Tensor):
+                variable.set_valid(self._lasting_valid(name, value))
+            if value is not self._heads.get(name):
+                place = self.runtime.place_of(self.meta, name)
+                moves.append(CarriedMove(variable, self._new_value(name, variable, value), place))
+        for name, value in self._fixed.items():
+            self._check_fixed(name, value, frame.get(name, carry.UNBOUND))
+        self._note_first_bindings(frame)
+        self._check_aliases(frame)
+        carry.move_all(self.trace, moves)
+
+    def _check_aliases(self, frame: dict[str, Any]) -> None:
+        """Carried names that stand for one object, or may still stand for the one of before the loop."""
+        for name, writes in self._writes.items():
+            if self._entry[name].writes != writes:
+                raise self.runtime.error(
+                    ValueError,
+                    f"'{name}' is bound anew in the pypto.loop, and the tensor it held before is written in the loop "
+                    "through another name. Instead: keep one name for each tensor, or bind a pypto.clone",
+                    self.meta,
+                    name,
+                )
+        ends = {name: value for name in self._variables if isinstance(value := frame.get(name), Tensor)}
+        for name, value in ends.items():
+            for each in value.identities():
+                if each in self._outside:
+                    self._may_be_outside(name, self._outside[each])
+        carry.note_aliases(ends, self._variables)
+
+    def _may_be_outside(self, name: str, outside: Tensor) -> None:
+        variable = self._variables[name]
+        variable.may_be(outside, f"'{name}' may still be the tensor of before the pypto.loop, and")
+        outside.may_be(variable, f"it may be '{name}', which a pypto.loop may leave as it was, and")
+
+    def _lasting_valid(self, name: str, value: Tensor) -> list[int]:
+        """Valid extents of a name that the body binds first, which must have a value after the loop as well."""
+        valid = value.valid_exprs()
+        if any(self.trace.scope.loop in self.trace.builder.expr_loops(expr) for expr in valid):
+            raise self.runtime.error(
+                ValueError,
+                f"'{name}' is read after the pypto.loop, and its valid extents {value.valid_shape} depend on the loop "
+                "index. Instead: declare a tensor before the loop and write a region of it",
+                self.meta,
+                name,
+            )
+        return valid
+
+    def _new_value(self, name: str, variable: Tensor, value: Any) -> Tensor:
+        if not isinstance(value, Tensor):
+            raise self.runtime.error(
+                TypeError,
+                f"'{name}' is a tensor before the pypto.loop and {carry.kind_of(value)} at the end of its body",
+                self.meta,
+                name,
+            )
+        carry.check_same(self.runtime, self.meta, name, variable, value)
+        if any(each.scope is not self.trace.scope for each in value.identities().values()):
+            raise self.runtime.error(
+                ValueError,
+                f"'{name}' is bound to a tensor that exists outside of the pypto.loop, or may be: later iterations "
+                f"could write through either name. Instead: {name} = pypto.clone(value)",
+                self.meta,
+                name,
+            )
+        return value
+
+    def _check_fixed(self, name: str, before: Any, after: Any) -> None:
+        if carry.same_value(before, after):
+            return
+        what = f"from {carry.kind_of(before)} to {carry.kind_of(after)}"
+        hint = "compute it from the loop index, or keep it in a tensor"
+        if isinstance(before, bool):
+            hint = "use pypto.is_loop_begin(i) or pypto.is_loop_end(i)"
+        raise self.runtime.error(
+            ValueError,
+            f"'{name}' changes in a pypto.loop {what} and is read in a later iteration or after the loop; only "
+            f"tensors are carried from one iteration to the next. Instead: {hint}",
+            self.meta,
+            name,
+        )
+
+    def _note_first_bindings(self, frame: dict[str, Any]) -> None:
+        for name in self._carried - set(self._variables) - set(self._fixed):
+            if name not in self.meta.names.live_after:
+                continue
+            value = frame.get(name, carry.UNBOUND)
+            if isinstance(value, Tensor):
+                carry.note_bound(self.trace, self.ordinal, name, value)
+            self._last[name] = value
+
+    # After the loop.
+
+    def _leave(self, certain: bool) -> None:
+        self.names = {}
+        live = self.meta.names.live_after
+        line = self.meta.node.lineno
+        for name, variable in self._variables.items():
+            if name not in live:
+                continue
+            bound_before = name not in self._first
+            if not self._ran and not bound_before:
+                continue
+            if bound_before and not certain:
+                self._may_be_outside(name, self._entry[name])
+            if certain or bound_before:
+                self.names[name] = variable
+            else:
+                self.names[name] = Unusable(name, f"is bound only in the loop at line {line}, which may not run at all")
+        for name, value in self._last.items():
+            if value is carry.UNBOUND or isinstance(value, Unusable):
+                continue
+            if isinstance(value, SymbolicScalar):
+                reason = f"is a symbolic value of the loop at line {line} and has no value after it"
+            elif not certain:
+                reason = f"is bound only in the loop at line {line}, which may not run at all"
+            else:
+                self.names[name] = value
+                continue
+            self.names[name] = Unusable(name, reason)

@@ -1,0 +1,101 @@
+"""Where in the user's source a traced call stands, and errors that point there."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import sys
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import NamedTuple
+
+from pypto.errors import CompileError, FeError, PyptoError, RenderedParserError, typed
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Place(NamedTuple):
+    """A position in a source file: absolute line from 1, column from 0 (None when unknown)."""
+
+    filename: str
+    line: int
+    column: int | None = None
+    function: str = ""
+
+
+def _column(frame: FrameType, lasti: int) -> int | None:
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None:  # before Python 3.11
+        return None
+    _, _, column, _ = next(itertools.islice(positions(), lasti // 2, None), (None, None, None, None))
+    return None if column is None else int(column)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def _place_of(frame: FrameType) -> Place:
+    return Place(frame.f_code.co_filename, frame.f_lineno, _column(frame, frame.f_lasti), frame.f_code.co_name)
+
+
+def caller_place(is_known: Callable[[str, int], bool] | None = None) -> Place | None:
+    """The innermost frame outside this package; with `is_known` the innermost one in a known file and line, if any."""
+    frame: FrameType | None = sys._getframe(1)
+    first: FrameType | None = None
+    while frame is not None:
+        if not _is_ours(frame):
+            first = first or frame
+            if is_known is None or is_known(frame.f_code.co_filename, frame.f_lineno):
+                return _place_of(frame)
+        frame = frame.f_back
+    return None if first is None else _place_of(first)
+
+
+def traceback_place(traceback: TracebackType | None, known: set[str]) -> Place | None:
+    """The innermost entry of a traceback that lies in one of the `known` files."""
+    found = None
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if frame.f_code.co_filename in known and not _is_ours(frame):
+            column = _column(frame, traceback.tb_lasti)
+            found = Place(frame.f_code.co_filename, traceback.tb_lineno, column, frame.f_code.co_name)
+        traceback = traceback.tb_next
+    return found
+
+
+def render(message: str, place: Place | None) -> str:
+    """The message followed by file, line, column, and the source line with a mark under the column."""
+    if place is None:
+        return message
+    where = f'  File "{place.filename}", line {place.line}'
+    if place.column is not None:
+        where += f", column {place.column + 1}"
+    if place.function:
+        where += f", in {place.function}"
+    text = linecache.getline(place.filename, place.line).rstrip("\n")
+    lines = [message, where]
+    if text.strip():
+        indent = len(text) - len(text.lstrip())
+        lines.append("    " + text.strip())
+        if place.column is not None and place.column >= indent:
+            lines.append("    " + " " * (place.column - indent) + "^")
+    return "\n".join(lines)
+
+
+def _placed(error: PyptoError, place: Place | None) -> PyptoError:
+    if isinstance(error, CompileError) and place is not None:
+        error.filename, error.lineno, error.column = place.filename, place.line, place.column
+    return error
+
+
+def trace_error(kind: type[BaseException], message: str, place: Place | None = None) -> PyptoError:
+    """A mistake found while tracing: a CompileError and FeError that is also a `kind`. Default place: the caller's."""
+    place = place or caller_place()
+    return _placed(typed((CompileError, FeError), kind, render(message, place)), place)
+
+
+def syntax_error(message: str, place: Place | None) -> PyptoError:
+    """A construct that kernels cannot hold: a RenderedParserError and CompileError that is also a SyntaxError."""
+    return _placed(typed((RenderedParserError, CompileError), SyntaxError, render(message, place)), place)

@@ -1,0 +1,278 @@
+"""Rewrites a kernel or helper so that its loops, conditions and calls go through the tracer.
+
+    for t in it: body      →   flow = rt.for_(k, it, locals())
+                               for t in flow:
+                                   if "x" in flow.names: x = flow.names["x"]     (carried names)
+                                   body
+                                   flow.end(locals())
+                               if "x" in flow.names: x = flow.names["x"]
+    if c: a else: b        →   flow = rt.if_(k, c, locals())
+                               if flow.then(): a; flow.end_then(locals())
+                               if flow.otherwise(): names as before; b; flow.end_otherwise(locals())
+                               merged names
+    a and b, a or b, not a, a < b < c, a if c else b, f(x), while c, assert c: calls of rt that see symbolic values.
+
+Positions are kept, so tracebacks and source places are those of the file.
+"""
+# ruff: noqa: D102, D105, D107
+
+from __future__ import annotations
+
+import ast
+import types
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names
+from pypto.frontend.source import Source
+
+RUNTIME = "_pypto_rt"
+_Node = TypeVar("_Node", bound=ast.expr)
+
+
+@dataclass
+class FlowMeta:
+    """What the runtime must know of one `for` or `if`."""
+
+    node: ast.For | ast.If
+    names: FlowNames
+    escapes: list[ast.stmt] = field(default_factory=list)  # return, break, continue that leave it
+
+
+def _escapes(statements: list[ast.stmt], *, loop_level: bool) -> list[ast.stmt]:
+    """Statements that jump out: `return` at any depth, `break` and `continue` of the loop around."""
+    found: list[ast.stmt] = []
+    for node in statements:
+        if isinstance(node, ast.Return) or (loop_level and isinstance(node, ast.Break | ast.Continue)):
+            found.append(node)
+        elif isinstance(node, ast.If | ast.With):
+            found += _escapes([*node.body, *getattr(node, "orelse", [])], loop_level=loop_level)
+        elif isinstance(node, ast.For | ast.While):
+            found += _escapes(node.body, loop_level=False)
+    return found
+
+
+def _at_start(made: Any, node: ast.AST) -> None:
+    """Places a made node at the first line of another; a span of lines would move its calls to the last one."""
+    ast.copy_location(made, node)
+    if made.end_lineno != made.lineno:
+        made.end_lineno, made.end_col_offset = made.lineno, made.col_offset + 1
+    ast.fix_missing_locations(made)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, flows: dict[ast.AST, FlowNames]) -> None:
+        self.flows = flows
+        self.metas: list[FlowMeta] = []
+
+    # Small builders.
+
+    @staticmethod
+    def _name(name: str, store: bool = False) -> ast.Name:
+        return ast.Name(name, ast.Store() if store else ast.Load())
+
+    def _attribute(self, owner: str, name: str) -> ast.Attribute:
+        return ast.Attribute(self._name(owner), name, ast.Load())
+
+    def _call(self, owner: str, method: str, *arguments: ast.expr) -> ast.Call:
+        return ast.Call(self._attribute(owner, method), list(arguments), [])
+
+    def _frame(self) -> ast.Call:
+        return self._call(RUNTIME, "frame")
+
+    @staticmethod
+    def _lambda(body: ast.expr) -> ast.Lambda:
+        empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return ast.Lambda(empty, body)
+
+    def _take(self, flow: str, names: Names) -> list[ast.stmt]:
+        """`if "x" in flow.names: x = flow.names["x"]` for each name."""
+        made: list[ast.stmt] = []
+        for name in sorted(names):
+            table = self._attribute(flow, "names")
+            value = ast.Subscript(self._attribute(flow, "names"), ast.Constant(name), ast.Load())
+            made.append(
+                ast.If(
+                    ast.Compare(ast.Constant(name), [ast.In()], [table]),
+                    [ast.Assign([self._name(name, store=True)], value)],
+                    [],
+                )
+            )
+        return made
+
+    def _meta(self, node: ast.For | ast.If, escapes: list[ast.stmt]) -> int:
+        self.metas.append(FlowMeta(node, self.flows[node], escapes))
+        return len(self.metas) - 1
+
+    @staticmethod
+    def _placed(made: list[ast.stmt], node: ast.AST) -> list[ast.stmt]:
+        for statement in made:
+            _at_start(statement, node)
+        return made
+
+    # Statements.
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        key = self._meta(node, _escapes(node.body, loop_level=True))
+        names = self.flows[node]
+        flow = f"_pypto_flow{key}"
+        iterable = self.visit(node.iter)
+        body = self._visit_all(node.body)
+        end = ast.Expr(self._call(flow, "end", self._frame()))
+        self._placed([end], node)
+        opening = ast.Assign(
+            [self._name(flow, store=True)], self._call(RUNTIME, "for_", ast.Constant(key), iterable, self._frame())
+        )
+        carried = names.assigned & (names.live_at_head | names.live_after)
+        loop = ast.For(node.target, self._name(flow), [*self._placed(self._take(flow, carried), node), *body, end], [])
+        return self._placed([opening, loop, *self._take(flow, names.assigned & names.live_after)], node)
+
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        key = self._meta(node, _escapes([*node.body, *node.orelse], loop_level=True))
+        names = self.flows[node]
+        flow = f"_pypto_flow{key}"
+        test = self.visit(node.test)
+        opening = ast.Assign(
+            [self._name(flow, store=True)], self._call(RUNTIME, "if_", ast.Constant(key), test, self._frame())
+        )
+        parts: list[ast.stmt] = [opening]
+        branches = (("then", node.body, EMPTY), ("otherwise", node.orelse, names.assigned))
+        for word, statements, restored in branches:
+            end = ast.Expr(self._call(flow, f"end_{word}", self._frame()))
+            restore = self._placed(self._take(flow, restored), node)
+            body = [*restore, *self._visit_all(statements), *self._placed([end], node)]
+            parts.append(ast.If(self._call(flow, word), body, []))
+        return self._placed([*parts, *self._take(flow, names.assigned & names.live_after)], node)
+
+    def _visit_all(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in statements:
+            result = self.visit(statement)
+            made += result if isinstance(result, list) else [result]
+        return made
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        outer, self.flows = self.flows, Liveness(node).flows
+        # Naming the runtime makes it a captured variable, by which rewritten functions are known.
+        keep = ast.copy_location(ast.Expr(ast.copy_location(self._name(RUNTIME), node.body[0])), node.body[0])
+        node.body = [keep, *self._visit_all(node.body)]
+        self.flows = outer
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        self.generic_visit(node)
+        node.test = self._located(self._call(RUNTIME, "truth", ast.Constant("while"), node.test), node.test)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.Assert:
+        self.generic_visit(node)
+        node.test = self._located(self._call(RUNTIME, "truth", ast.Constant("assert"), node.test), node.test)
+        return node
+
+    # Expressions.
+
+    @staticmethod
+    def _located(made: _Node, node: ast.AST) -> _Node:
+        _at_start(made, node)
+        return made
+
+    @staticmethod
+    def _binds(*nodes: ast.expr) -> bool:
+        """Whether an expression binds a name, which a lambda would keep to itself."""
+        return any(isinstance(inner, ast.NamedExpr) for node in nodes for inner in ast.walk(node))
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        if self._binds(*node.values[1:]):
+            self.generic_visit(node)
+            return node
+        values: list[ast.expr] = [self.visit(value) for value in node.values]
+        method = "and_" if isinstance(node.op, ast.And) else "or_"
+        rest = [self._located(self._lambda(value), value) for value in values[1:]]
+        return self._located(self._call(RUNTIME, method, values[0], *rest), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return self._located(self._call(RUNTIME, "not_", node.operand), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) == 1 or self._binds(*node.comparators):
+            return node
+        names: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]
+        rest = [self._located(self._lambda(value), value) for value in node.comparators]
+        operators = ast.Tuple(names, ast.Load())
+        return self._located(self._call(RUNTIME, "compare", operators, node.left, *rest), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        if self._binds(node.body, node.orelse):
+            self.generic_visit(node)
+            return node
+        self.generic_visit(node)
+        branches = [self._located(self._lambda(value), value) for value in (node.body, node.orelse)]
+        return self._located(self._call(RUNTIME, "select", node.test, *branches), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in {"super", "locals"}:
+            return node
+        node.func = self._located(self._call(RUNTIME, "call", node.func), node.func)
+        return node
+
+
+def rewrite(
+    source: Source, function: types.FunctionType, live_at_end: Names, *, returns_frame: bool = False
+) -> tuple[types.CodeType, list[FlowMeta]]:
+    """The code of the rewritten function, with RUNTIME as one more free variable, and its loops and branches.
+
+    With `returns_frame` (kernels) the function returns its local variables at the end.
+    """
+    tree = source.tree
+    rewriter = _Rewriter(Liveness(tree, live_at_end).flows)
+    arguments = tree.args
+    plain = ast.arguments(
+        posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],
+        args=[ast.arg(a.arg) for a in arguments.args],
+        vararg=arguments.vararg and ast.arg(arguments.vararg.arg),
+        kwonlyargs=[ast.arg(a.arg) for a in arguments.kwonlyargs],
+        kw_defaults=[None if value is None else ast.Constant(None) for value in arguments.kw_defaults],
+        kwarg=arguments.kwarg and ast.arg(arguments.kwarg.arg),
+        defaults=[ast.Constant(None) for _ in arguments.defaults],
+    )
+    # A first statement that names the runtime keeps it free even in functions without calls.
+    keep = ast.Expr(ast.Name(RUNTIME, ast.Load()))
+    body = [keep, *rewriter._visit_all(tree.body)]
+    if returns_frame:
+        body.append(ast.Return(rewriter._frame()))
+    inner = ast.FunctionDef(tree.name, plain, body, [], None)
+    free = [RUNTIME, *function.__code__.co_freevars]
+    outer_arguments = ast.arguments(
+        posonlyargs=[], args=[ast.arg(name) for name in free], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+    outer = ast.FunctionDef("_pypto_outer", outer_arguments, [inner], [], None)
+    ast.copy_location(keep, tree)
+    ast.copy_location(inner, tree)
+    ast.copy_location(outer, tree)
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    code = compile(module, source.filename, "exec", dont_inherit=True)
+    return _find(_find(code, "_pypto_outer"), tree.name), rewriter.metas
+
+
+def _find(code: types.CodeType, name: str) -> types.CodeType:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType) and constant.co_name == name:
+            return constant
+    raise AssertionError(f"rewritten code without {name}")
+
+
+def instantiate(code: types.CodeType, function: types.FunctionType, runtime: Any) -> types.FunctionType:
+    """A function of the rewritten code with the globals, defaults and captured variables of the original."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[RUNTIME] = types.CellType(runtime)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__ = function.__qualname__
+    made.__module__ = function.__module__
+    return made

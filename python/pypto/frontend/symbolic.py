@@ -1,0 +1,322 @@
+"""Symbolic integers of a kernel: dynamic dims, loop indices, integer parameters, and what is computed from them."""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NoReturn
+
+from pypto import _core
+from pypto.frontend import tracer
+from pypto.frontend.places import trace_error
+
+_OPERATORS: dict[str, int] = dict(_core.EXPRESSION_OPERATORS)
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+
+
+class SatStatus(enum.Enum):
+    """What `SymbolicScalar.check` can say about a set of conditions."""
+
+    SAT = "sat"
+    UNSAT = "unsat"
+    UNKNOWN = "unknown"
+
+
+def as_int(value: Any) -> int | None:
+    """A plain integer (also of numpy), or None; bool counts as an integer."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, SymbolicScalar | float | complex) or not hasattr(type(value), "__index__"):
+        return None
+    return int(value.__index__())
+
+
+class SymbolicScalar:
+    """An integer expression of a kernel that is being traced. Division truncates; comparisons give 0 or 1."""
+
+    __slots__ = ("_expr", "_trace")
+    _trace: tracer.Trace
+    _expr: int
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: int | SymbolicScalar) -> None:
+        """A constant that computes as symbolic values do; other values come from the kernel's arguments and loops."""
+        number = as_int(value)
+        if isinstance(value, SymbolicScalar):
+            self._trace, self._expr = value._trace, value._expr
+        elif number is not None:
+            self._trace = tracer.require("symbolic_scalar()")
+            self._expr = self._trace.constant(number)
+        else:
+            raise trace_error(TypeError, f"symbolic_scalar(): expected an int, got {type(value).__name__}")
+
+    @classmethod
+    def _wrap(cls, trace: tracer.Trace, expr: int) -> SymbolicScalar:
+        made = cls.__new__(cls)
+        made._trace, made._expr = trace, expr
+        return made
+
+    # Conversions.
+
+    def is_concrete(self) -> bool:
+        """Whether the value is known while tracing."""
+        return self._trace.builder.expr_value(self._expr) is not None
+
+    def concrete(self) -> int:
+        """The value, when it is known while tracing."""
+        value = self._trace.builder.expr_value(self._expr)
+        if value is None:
+            raise trace_error(ValueError, "Not concrete value. " + _NOT_CONCRETE)
+        return int(value)
+
+    is_immediate = is_concrete
+
+    def is_symbol(self) -> bool:
+        """Whether it is a dim, a parameter or a loop index and no expression of them."""
+        return bool(self._trace.builder.expr_is_leaf(self._expr))
+
+    def is_expression(self) -> bool:
+        """Whether it is computed from something that is not known while tracing."""
+        return not self.is_concrete() and not self.is_symbol()
+
+    def simplify(self) -> SymbolicScalar:
+        """Itself: expressions are always in simplified form."""
+        return self
+
+    def as_variable(self) -> SymbolicScalar:
+        """Itself."""
+        return self
+
+    def __int__(self) -> int:
+        return self.concrete()
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        return self.concrete() != 0
+
+    def __float__(self) -> NoReturn:
+        raise trace_error(TypeError, "Invalid type. A symbolic integer cannot become a float.")
+
+    def __str__(self) -> str:
+        return str(self._trace.builder.expr_text(self._expr))
+
+    def __repr__(self) -> str:
+        return f"SymbolicScalar({self})"
+
+    # Arithmetic.
+
+    def _linear(self, operation: str, other: Any, reflected: bool) -> Any:
+        if isinstance(other, tracer.TensorLike):
+            return NotImplemented
+        right = to_symbolic(self._trace, other)
+        a, b = (right, self) if reflected else (self, right)
+        expr = self._trace.build(operation, a._expr, b._expr)
+        return SymbolicScalar._wrap(self._trace, expr)
+
+    def _make(self, operation: str, *others: Any, reflected: bool = False) -> Any:
+        if any(isinstance(other, tracer.TensorLike) for other in others):
+            return NotImplemented
+        operands = [self, *(to_symbolic(self._trace, other) for other in others)]
+        if reflected:
+            operands.reverse()
+        expr = self._trace.build("make_expr", _OPERATORS[operation], *(operand._expr for operand in operands))
+        return SymbolicScalar._wrap(self._trace, expr)
+
+    def __add__(self, other: Any) -> Any:
+        return self._linear("add", other, False)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._linear("add", other, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._linear("sub", other, False)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._linear("sub", other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._linear("mul", other, False)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._linear("mul", other, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._make("div", other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._make("div", other, reflected=True)
+
+    __truediv__ = __floordiv__
+    __rtruediv__ = __rfloordiv__
+
+    def __mod__(self, other: Any) -> Any:
+        return self._make("mod", other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._make("mod", other, reflected=True)
+
+    def __neg__(self) -> Any:
+        return self._linear("sub", 0, True)
+
+    def __pos__(self) -> SymbolicScalar:
+        return self
+
+    # Comparisons and logic.
+
+    def __eq__(self, other: object) -> Any:
+        return self._make("eq", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._make("ne", other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._make("lt", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._make("le", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._make("lt", other, reflected=True)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._make("le", other, reflected=True)
+
+    def __and__(self, other: Any) -> Any:
+        return self._make("and", other)
+
+    def __or__(self, other: Any) -> Any:
+        return self._make("or", other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __invert__(self) -> Any:
+        return self._make("not")
+
+    # Named forms.
+
+    def min(self, other: Any) -> Any:
+        """The smaller of the two."""
+        return self._make("min", other)
+
+    def max(self, other: Any) -> Any:
+        """The larger of the two."""
+        return self._make("max", other)
+
+    def tenary(self, if_true: Any, if_false: Any) -> Any:
+        """`if_true` where this is not 0, else `if_false`."""
+        return self._make("select", if_true, if_false)
+
+    @staticmethod
+    def check(conditions: list[Any]) -> SatStatus:
+        """Whether all conditions can hold at once, as far as their ranges tell."""
+        status = SatStatus.SAT
+        for condition in conditions:
+            if isinstance(condition, SymbolicScalar):
+                low, high = condition._trace.builder.expr_range(condition._expr)
+            else:
+                low = high = int(condition)
+            if low == high == 0:
+                return SatStatus.UNSAT
+            if low <= 0 <= high:
+                status = SatStatus.UNKNOWN
+        return status
+
+
+_NOT_CONCRETE = (
+    "It is known only when the kernel runs; use it in `if`, `and`, `or`, `not`, comparisons, loop bounds and offsets "
+    "of the kernel, not where Python needs a number."
+)
+
+
+def to_symbolic(trace: tracer.Trace, value: Any) -> SymbolicScalar:
+    """An int or symbolic integer of this trace as a SymbolicScalar; TypeError "Invalid type." for anything else."""
+    if isinstance(value, SymbolicScalar):
+        if value._trace is not trace:
+            raise trace_error(RuntimeError, "a symbolic value of another trace is used: it was kept outside the kernel")
+        return value
+    number = as_int(value)
+    if number is None:
+        raise trace_error(TypeError, f"Invalid type. Symbolic integers mix with ints only, got {type(value).__name__}.")
+    return SymbolicScalar._wrap(trace, trace.constant(number))
+
+
+def static_int(value: Any) -> int | None:
+    """The number an int or symbolic integer is known to be, else None."""
+    if isinstance(value, SymbolicScalar):
+        known = value._trace.builder.expr_value(value._expr)
+        return None if known is None else int(known)
+    return as_int(value)
+
+
+def from_expr(trace: tracer.Trace, expr: int) -> int | SymbolicScalar:
+    """An expression of the core as a plain int when it is constant, else as a SymbolicScalar."""
+    known = trace.builder.expr_value(expr)
+    return SymbolicScalar._wrap(trace, expr) if known is None else int(known)
+
+
+def to_expr(trace: tracer.Trace, value: Any, what: str) -> int:
+    """The expression of an int or a symbolic integer, checked to be usable at this point of the kernel."""
+    if not isinstance(value, SymbolicScalar) and as_int(value) is None:
+        raise trace_error(TypeError, f"{what}: expected an int or a symbolic integer, got {type(value).__name__}")
+    symbolic = to_symbolic(trace, value)
+    trace.check_loops(symbolic._expr)
+    return int(symbolic._expr)
+
+
+def _extremum(operation: str, builtin: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    symbolic = any(isinstance(argument, SymbolicScalar) for argument in arguments)
+    if not symbolic or keywords or len(arguments) != 2:
+        return builtin(*arguments, **keywords)
+    a, b = arguments
+    return getattr(a if isinstance(a, SymbolicScalar) else to_symbolic(b._trace, a), operation)(b)
+
+
+def minimum(*arguments: Any, **keywords: Any) -> Any:
+    """`min` that gives a symbolic minimum when one of two arguments is symbolic."""
+    return _extremum("min", min, arguments, keywords)
+
+
+def maximum(*arguments: Any, **keywords: Any) -> Any:
+    """`max` that gives a symbolic maximum when one of two arguments is symbolic."""
+    return _extremum("max", max, arguments, keywords)
+
+
+def ceildiv(a: Any, b: Any) -> Any:
+    """`(a + b - 1) // b`."""
+    return (a + b - 1) // b
+
+
+def symbolic_scalar(value: int | SymbolicScalar) -> SymbolicScalar:
+    """A constant that computes as symbolic values do: its divisions truncate."""
+    return SymbolicScalar(value)
+
+
+class FloatScalar:
+    """A floating parameter of a kernel: a number of each launch, usable only as a scalar of tensor operations."""
+
+    __slots__ = ("_index", "_name", "_trace")
+
+    def __init__(self, trace: tracer.Trace, index: int, name: str) -> None:
+        self._trace, self._index, self._name = trace, index, name
+
+    def __repr__(self) -> str:
+        return f"FloatScalar({self._name})"
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise trace_error(
+            TypeError,
+            f"'{self._name}' is a floating number of each launch, known only when the kernel runs: use it as a scalar "
+            "of tensor operations, or give its value when compiling",
+        )
+
+    def _defer(self, other: Any) -> Any:
+        if isinstance(other, tracer.TensorLike):
+            return NotImplemented
+        return self._refuse()
+
+    __bool__ = __float__ = __int__ = __neg__ = __eq__ = __ne__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _defer
+    __hash__ = None  # type: ignore[assignment]

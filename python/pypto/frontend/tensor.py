@@ -1,0 +1,333 @@
+"""A tensor of a kernel that is being traced, and what writing into it means.
+
+A Tensor object holds either a value (the result of an operation or a view, never changed) or a variable (a parameter
+or a declared tensor). Writing into a value first makes it a variable. Each variable belongs to one object, so writes
+through one object are never seen through another.
+"""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto.dtypes import DataType
+from pypto.errors import PyptoError
+from pypto.frontend import symbolic, tracer
+from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
+from pypto.frontend.places import Place, trace_error
+from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.tensor_methods import TensorMethods
+from pypto.frontend.tracer import Retrace, Scope, Trace
+
+
+class Tensor(TensorMethods):
+    """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
+
+    __slots__ = (
+        "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_trace", "_valid",
+        "_variable", "_writes",
+    )  # fmt: skip
+
+    _trace: Trace
+    _id: int
+    _scope: Scope  # where the object was made
+    _home: Scope  # where what it holds was made
+    _ordinal: int
+    _variable: bool
+    _parameter: bool
+    _valid: list[int] | None  # of a variable: valid extents that every move keeps; None: all
+    _frozen: str  # why it must not be written into
+    _may_be: tuple[Tensor, ...]  # other objects that Python would have here, depending on what runs
+    _gone: str  # why it cannot be used any more
+    _read: bool
+    _writes: int
+
+    def __new__(cls, shape: Any = None, dtype: Any = None, format: Any = None, name: str = "") -> Any:  # noqa: A002
+        """A declared tensor in a kernel, a TensorSpec elsewhere."""
+        trace = tracer.current()
+        if trace is None:
+            return make_spec(shape, dtype, format, name)
+        return declare(shape, dtype, name)
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        """Everything happens in `__new__`."""
+
+    def __class_getitem__(cls, item: Any) -> TensorSpec:
+        """A declaration: `pypto.Tensor[[d0, d1], dtype]`."""
+        return spec_from_brackets(item)
+
+    @classmethod
+    def make(cls, trace: Trace, tensor_id: int, *, variable: bool = False, parameter: bool = False) -> Tensor:
+        """An object for a tensor of the program, made in the innermost scope."""
+        made: Tensor = object.__new__(cls)
+        made._trace, made._id = trace, tensor_id
+        made._scope = made._home = trace.scope
+        made._variable, made._parameter = variable, parameter
+        made._frozen = made._gone = ""
+        made._valid = None
+        made._may_be = ()
+        made._read, made._writes = False, 0
+        made._ordinal = trace.next_tensor()
+        if not variable and made._ordinal in trace.facts.variables:
+            made._become_variable()
+        return made
+
+    # What it is.
+
+    @property
+    def dtype(self) -> DataType:
+        """Data type of the elements."""
+        return DataType(self._trace.builder.tensor_dtype(self._id))
+
+    @property
+    def shape(self) -> list[Any]:
+        """Extents: ints, and symbolic integers for dynamic dims."""
+        return [symbolic.from_expr(self._trace, expr) for expr in self.shape_exprs()]
+
+    @property
+    def valid_shape(self) -> list[Any]:
+        """Valid extents: cells at or past them are padding."""
+        return [symbolic.from_expr(self._trace, expr) for expr in self.valid_exprs()]
+
+    @property
+    def dim(self) -> int:
+        """Number of dims."""
+        return len(self.shape_exprs())
+
+    ndim = dim
+
+    @property
+    def scope(self) -> Scope:
+        """The block in which the object was made; it can be used while that is open."""
+        return self._scope
+
+    def shape_exprs(self) -> list[int]:
+        """Expressions of the extents."""
+        self._check_trace()
+        return list(self._trace.builder.tensor_shape(self._id))
+
+    def valid_exprs(self) -> list[int]:
+        """Expressions of the valid extents."""
+        return list(self._trace.builder.tensor_valid(self._id)) if self._valid is None else self._valid
+
+    def set_valid(self, valid: list[int]) -> None:
+        """Says which cells of a variable hold something; moves into it must keep to that."""
+        self._valid = None if valid == self.shape_exprs() else valid
+
+    def static_shape(self, what: str) -> tuple[int, ...]:
+        """Extents as ints; an error that names `what` when one is dynamic."""
+        extents = [self._trace.builder.expr_value(expr) for expr in self.shape_exprs()]
+        if any(extent is None for extent in extents):
+            raise trace_error(
+                ValueError,
+                f"{what}: Dynamic shape tensors are not allowed as operation operands, got {self.describe()}; take a "
+                "slice of static extent (x[i : i + 16]) or a pypto.view of it",
+            )
+        return tuple(int(extent) for extent in extents if extent is not None)
+
+    def describe(self) -> str:
+        """Shape and dtype as text."""
+        return f"[{', '.join(str(extent) for extent in self.shape)}] {self.dtype.name}"
+
+    def __repr__(self) -> str:
+        if self._trace is not tracer.current():
+            return "<pypto.Tensor of another trace>"
+        return f"<pypto.Tensor {self.describe()}>"
+
+    # Use.
+
+    def _check_trace(self) -> None:
+        if self._trace is not tracer.current():
+            raise trace_error(
+                RuntimeError, "a tensor of another trace is used: it was kept outside of the kernel that made it"
+            )
+
+    def _check(self) -> None:
+        self._check_trace()
+        if not self._trace.is_open(self._scope):
+            place = self._scope.place
+            where = f" at line {place.line}" if place is not None else ""
+            word = {"loop": "pypto.loop", "then": "branch", "else": "branch"}.get(self._scope.kind, self._scope.kind)
+            raise trace_error(
+                NameError,
+                f"a tensor made inside the {word}{where} is used after it; bind it to a name before and assign that "
+                "name in the body, or write it into a tensor declared before",
+            )
+
+        if self._gone:
+            raise trace_error(ValueError, self._gone)
+
+    def use(self) -> int:
+        """The id, for reading the contents."""
+        self._check()
+        self._read = True
+        if self._valid is None:
+            return self._id
+        zeros = [self._trace.constant(0)] * len(self._valid)
+        shape = list(self.static_shape("a partly valid tensor"))
+        return int(self._trace.build("slice", self._id, shape, zeros, self._valid))
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nobody has read or written it."""
+        return not self._read and not self._writes
+
+    @property
+    def writes(self) -> int:
+        """How often it was written through this object."""
+        return self._writes
+
+    # Variables.
+
+    def _become_variable(self) -> None:
+        trace = self._trace
+        valid = self.valid_exprs()
+        variable = trace.build("declare", f"tensor{self._ordinal}", int(self.dtype), self.shape_exprs())
+        trace.build("move", variable, self._id)
+        self._id, self._variable, self._home = variable, True, trace.scope
+        self.set_valid(valid)
+
+    def forbid_writes(self, reason: str) -> None:
+        """Makes writes into the object an error, because they could not be seen through another object."""
+        self._frozen = self._frozen or reason
+
+    def identities(self) -> dict[int, Tensor]:
+        """This object and all that it may be, by id."""
+        found: dict[int, Tensor] = {}
+        open_ends = [self]
+        while open_ends:
+            each = open_ends.pop()
+            if id(each) not in found:
+                found[id(each)] = each
+                open_ends += each._may_be
+        return found
+
+    def may_be(self, other: Tensor, reason: str) -> None:
+        """Notes that Python might have `other` here; writing into this one would have to be seen there."""
+        self._may_be = (*self._may_be, other)
+        self.forbid_writes(reason)
+
+    def alias(self, scope: Scope, reason: str) -> Tensor:
+        """The same variable as an object of a loop body, which must not be written into."""
+        made = Tensor.make(self._trace, self._id, variable=True)
+        made._scope = scope
+        made._frozen = reason
+        made._valid = self._valid
+        return made
+
+    def succeed(self, name: str) -> Tensor:
+        """The same variable as another object; this one cannot be used any more."""
+        self._gone = (
+            f"the parameter '{name}' is bound anew in a loop, so its old contents are gone, and another name still "
+            "stands for them; declare a tensor for the loop's results and write out[:] = value behind the loop"
+        )
+        return Tensor.make(self._trace, self._id, variable=True)
+
+    def variable_id(self) -> int:
+        """The id of a variable, for writing."""
+        assert self._variable
+        return self._id
+
+    def writable(self) -> int:
+        """The id of the variable to write a region into; a value becomes a variable first."""
+        self._check()
+        if self._frozen:
+            raise trace_error(
+                ValueError,
+                f"{self._frozen} cannot be written into as well. Instead: write into a copy (pypto.clone), or keep to "
+                "x[:] = value for the tensor and do not bind its name anew",
+            )
+        if not self._variable:
+            self._need_variable()
+            self._become_variable()
+        self._writes += 1
+        return self._id
+
+    def _need_variable(self) -> None:
+        """In a loop or branch inside the block that made the value, the variable must exist ahead of it."""
+        if self._home is not self._trace.scope:
+            self._trace.facts.variables.add(self._ordinal)
+            raise Retrace
+
+    def move(self, value: Any) -> None:
+        """Makes the object hold the value, seen through every alias; afterwards both are independent."""
+        if not isinstance(value, Tensor):
+            raise trace_error(TypeError, f"move(): expected a tensor, got {type(value).__name__}")
+        self._check()
+        if value is self:
+            return
+        if value.dtype != self.dtype:
+            raise trace_error(TypeError, f"move(): expected {self.describe()}, got {value.describe()}; use pypto.cast")
+        same_shape = value.shape_exprs() == self.shape_exprs()
+        if self._parameter and not same_shape:
+            raise trace_error(ValueError, f"move(): expected {self.describe()}, got {value.describe()}")
+        same_valid = self._parameter or value.valid_exprs() == self.valid_exprs()
+        if self._variable and same_shape and (same_valid or self._home is not self._trace.scope):
+            if not same_valid:
+                raise partly_valid("the tensor", self, value)
+            source = value.use()
+            self._trace.build("move", self.writable(), source)
+        else:
+            self._take_over(value, same_shape)
+
+    def _take_over(self, value: Tensor, same_shape: bool) -> None:
+        """Holds another value, or one of another shape."""
+        if self._home is not self._trace.scope:
+            if self._variable or not same_shape:
+                raise trace_error(
+                    ValueError,
+                    f"move(): expected {self.describe()}, got {value.describe()}; a tensor keeps its shape when it is "
+                    "written inside a pypto.loop or a branch",
+                )
+            self._need_variable()
+        if self._frozen:
+            self.writable()  # raises with the reason
+        self._writes += 1
+        self._id, self._variable, self._valid = value.use(), False, None
+        if value._variable or self._ordinal in self._trace.facts.variables:
+            self._become_variable()
+
+
+def partly_valid(what: str, before: Tensor, after: Tensor, place: Place | None = None) -> PyptoError:
+    """A loop or branch would change which cells of a tensor are valid."""
+    one, other = ([str(extent) for extent in each.valid_shape] for each in (before, after))
+    return trace_error(
+        ValueError,
+        f"{what} has valid extents [{', '.join(one)}] on one side and [{', '.join(other)}] on the other: a tensor that "
+        "loops or branches write keeps its valid extents. Instead: begin with the valid extents of the tail, such as "
+        "pypto.full(shape, 0.0, dtype, valid_shape=t.valid_shape), or write a region (x[0:16, :] = value), which "
+        "leaves the rest as it is",
+        place,
+    )
+
+
+def make(trace: Trace, tensor_id: int) -> Tensor:
+    """An object for the result of an operation."""
+    return Tensor.make(trace, tensor_id)
+
+
+def declare(shape: Any, dtype: Any, name: str = "") -> Tensor:
+    """`pypto.tensor(shape, dtype, name)` in a kernel: a tensor with undefined contents."""
+    from pypto.frontend.arguments import to_dtype_argument, to_extents
+
+    trace = tracer.require("tensor()")
+    extents = to_extents(shape, "tensor()")
+    exprs = [symbolic.to_expr(trace, extent, "tensor()") for extent in extents]
+    number = int(to_dtype_argument(dtype, "tensor()"))
+    return Tensor.make(trace, trace.build("declare", str(name or ""), number, exprs), variable=True)
+
+
+def tensor(shape: Any = None, dtype: Any = None, name: Any = "", format: Any = None) -> Any:  # noqa: A002
+    """In a kernel: declares a tensor with undefined contents. Elsewhere: the same as `pypto.Tensor(...)`."""
+    if tracer.current() is None:
+        return make_spec(shape, dtype, format, name)
+    return declare(shape, dtype, name)
+
+
+def clone(x: Tensor) -> Tensor:
+    """A copy."""
+    trace = tracer.require("clone()")
+    return Tensor.make(trace, trace.build("op", "clone", [("tensor", x.use())], {}))
+
+
+__all__ = ["SymbolicScalar", "Tensor", "clone", "declare", "make", "tensor"]

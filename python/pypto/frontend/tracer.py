@@ -1,0 +1,251 @@
+"""State of one trace of a kernel: the builder of the core, open scopes, source places, and what a retrace must know.
+
+A kernel is traced by running its rewritten source. When the trace finds that something should have been prepared
+earlier (a tensor that a loop body writes, a name that two branches bind), it notes the fact and starts over; facts are
+keyed by counters that are the same in each run. Thread rule: a trace belongs to the thread that runs it.
+"""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+import contextvars
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pypto import _core
+from pypto.config import scopes
+from pypto.dtypes import DataType
+from pypto.frontend.places import Place, caller_place, trace_error
+
+MAX_RETRACES = 1000
+
+
+class TensorLike:
+    """Base of traced tensors, for tests of kind without an import cycle."""
+
+    __slots__ = ()
+
+
+class TensorFact(NamedTuple):
+    """Shape and dtype of a name that must be declared ahead of a loop or a branch."""
+
+    shape: tuple[int, ...]
+    dtype: DataType
+
+
+@dataclass
+class Facts:
+    """What earlier runs of the same trace found out."""
+
+    variables: set[int] = field(default_factory=set)  # ordinals of tensors that must be variables from the start
+    bound: dict[tuple[int, str], TensorFact] = field(default_factory=dict)  # names bound inside a loop or branch
+
+
+class Retrace(BaseException):
+    """Starts the trace over; never seen outside of it."""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Tile shapes in force: of vector operations, and m, k, n of the cube (0: chosen by the compiler)."""
+
+    vector: tuple[int, ...] = ()
+    cube: tuple[int, int, int] = (0, 0, 0)
+
+    @classmethod
+    def of(cls, node: scopes.OptionScope) -> Tiles:
+        """Those of a scope of options; of each extent of the cube the largest."""
+        vector: Any = node.get("vec_tile_shapes") if node.has("vec_tile_shapes") else ()
+        if not node.has("cube_tile_shapes"):
+            return cls(tuple(vector))
+        tile: Any = node.get("cube_tile_shapes")
+        return cls(tuple(vector), (max(tile[0]), max(tile[1]), max(tile[2])))
+
+
+class Scope:
+    """An open block of the program: the kernel, a loop body or a branch. Options set in it end with it."""
+
+    __slots__ = ("bounds", "kind", "loop", "options_before", "place", "step", "watchers")
+
+    def __init__(self, kind: str, place: Place | None = None) -> None:
+        self.kind = kind
+        self.place = place
+        self.options_before: scopes.OptionScope | None = None  # in force again when the block ends
+        self.loop: int | None = None  # number of the loop in the program
+        self.bounds: tuple[Any, Any, Any] | None = None  # original start, stop, step of a loop
+        self.step: Any = None
+        self.watchers: Any = None  # snapshot of containers, for loops and branches
+
+
+@dataclass(frozen=True)
+class SourceRange:
+    """Lines of a traced function in its file, and the file entry of the program that stands for it."""
+
+    filename: str
+    first_line: int
+    last_line: int
+    def_line: int
+    file_index: int
+    label: str
+
+
+class Trace:
+    """One run of a kernel under the tracer."""
+
+    def __init__(self, name: str, facts: Facts) -> None:
+        self.name = name
+        self.builder = _core.Builder(name)
+        self.facts = facts
+        self.scopes: list[Scope] = [Scope("kernel")]
+        self.ranges: list[SourceRange] = []
+        self.parameters: dict[str, Any] = {}
+        self._tensors = 0
+        self._flows = 0
+        self._constants: dict[int, int] = {}
+        self._place: Place | None = None
+        self.forced_place: Place | None = None  # of statements that stand for something else than the line that runs
+        self._options: scopes.OptionScope | None = None  # whose tiles the builder has
+        self._tiles: Tiles | None = None
+
+    # Counters.
+
+    def next_tensor(self) -> int:
+        """Ordinal of a new tensor object."""
+        self._tensors += 1
+        return self._tensors
+
+    def next_flow(self) -> int:
+        """Ordinal of a new loop or branch."""
+        self._flows += 1
+        return self._flows
+
+    # Scopes.
+
+    @property
+    def scope(self) -> Scope:
+        """The innermost open scope."""
+        return self.scopes[-1]
+
+    def push(self, kind: str, place: Place | None = None) -> Scope:
+        """Opens a scope that starts with the options in force."""
+        scope = Scope(kind, place)
+        scope.options_before = scopes.enter_child(kind)
+        self.scopes.append(scope)
+        return scope
+
+    def pop(self) -> None:
+        """Closes the innermost scope."""
+        before = self.scopes.pop().options_before
+        if before is not None:
+            scopes.put_in_force(before)
+
+    def is_open(self, scope: Scope) -> bool:
+        """Whether a scope has not been closed yet."""
+        return any(scope is other for other in self.scopes)
+
+    def innermost_loop(self) -> Scope | None:
+        """The innermost open loop."""
+        for scope in reversed(self.scopes):
+            if scope.kind == "loop":
+                return scope
+        return None
+
+    def outlives_loops(self, expr: int) -> bool:
+        """Whether an expression holds the index of a loop that has ended."""
+        loops = self.builder.expr_loops(expr)
+        return bool(loops) and not set(loops).issubset({scope.loop for scope in self.scopes})
+
+    def check_loops(self, expr: int) -> None:
+        """Refuses an expression that holds the index of a loop that has ended."""
+        if self.outlives_loops(expr):
+            raise trace_error(
+                NameError,
+                "a loop index is used after its pypto.loop has ended: it has no value there; compute what is needed "
+                "from the bounds of the loop",
+            )
+
+    # Building.
+
+    def add_source(self, filename: str, first: int, last: int, def_line: int, label: str) -> SourceRange:
+        """Makes the lines of a function known to the program; its places count from the `def` line."""
+        for known in self.ranges:
+            if known.filename == filename and known.first_line == first:
+                return known
+        made = SourceRange(filename, first, last, def_line, self.builder.add_file(label), label)
+        self.ranges.append(made)
+        return made
+
+    def locate(self, label: str, line: int) -> Place | None:
+        """The place in the source for a file entry and a relative line of the program."""
+        for known in self.ranges:
+            if known.label == label:
+                return Place(known.filename, known.def_line + line - 1)
+        return None
+
+    def _range_of(self, filename: str, line: int) -> SourceRange | None:
+        inside = [r for r in self.ranges if r.filename == filename and r.first_line <= line <= r.last_line]
+        return min(inside, key=lambda r: r.last_line - r.first_line) if inside else None
+
+    def _set_place(self) -> Place | None:
+        place = self.forced_place or caller_place(lambda filename, line: self._range_of(filename, line) is not None)
+        if place is None or place == self._place:
+            return place
+        found = self._range_of(place.filename, place.line)
+        if found is not None:
+            column = 0 if place.column is None else place.column + 1
+            self.builder.set_place(found.file_index, place.line - found.def_line + 1, column)
+        self._place = place
+        return place
+
+    def _set_tiles(self) -> None:
+        node = scopes.current()
+        if node is self._options:
+            return
+        tiles = Tiles.of(node)
+        if tiles != self._tiles:
+            self.builder.set_tiles(list(tiles.vector), *tiles.cube)
+        self._options, self._tiles = node, tiles
+
+    def build(self, method: str, *arguments: Any) -> Any:
+        """Calls the builder of the core with place and tiles set; its errors get the source place."""
+        place = self._set_place()
+        self._set_tiles()
+        try:
+            return getattr(self.builder, method)(*arguments)
+        except (ValueError, TypeError, IndexError, NotImplementedError, RuntimeError) as error:
+            raise trace_error(type(error), str(error), place) from None
+
+    def constant(self, value: int) -> int:
+        """The expression of a number."""
+        expr = self._constants.get(value)
+        if expr is None:
+            if not -(1 << 63) <= value < 1 << 63:
+                raise trace_error(ValueError, f"{value} does not fit a 64-bit integer")
+            expr = self._constants[value] = int(self.builder.const(value))
+        return expr
+
+
+_current: contextvars.ContextVar[Trace | None] = contextvars.ContextVar("pypto_trace", default=None)
+
+
+def current() -> Trace | None:
+    """The trace of this context, or None outside of kernels."""
+    return _current.get()
+
+
+def require(what: str) -> Trace:
+    """The trace of this context; an error that names `what` outside of kernels."""
+    trace = _current.get()
+    if trace is None:
+        raise trace_error(RuntimeError, f"{what} must be called in a kernel (a function under pypto.frontend.jit)")
+    return trace
+
+
+def enter(trace: Trace) -> contextvars.Token[Trace | None]:
+    """Makes a trace the current one; the token is for `leave`."""
+    return _current.set(trace)
+
+
+def leave(token: contextvars.Token[Trace | None]) -> None:
+    """Undoes `enter`."""
+    _current.reset(token)

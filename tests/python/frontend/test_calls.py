@@ -1,0 +1,114 @@
+"""Binding of direct calls: texts of reference/frontend.md §1.2."""
+
+import pytest
+from frontend_samples import Sample
+
+import pypto
+
+FP32 = pypto.DT_FP32
+X = Sample((4,))
+
+
+@pypto.frontend.jit
+def kernel(x: pypto.Tensor([4], FP32), y: pypto.Tensor([4], FP32), scale=2.0, *, offset: int):
+    y[:] = x * scale + offset
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "text"),
+    [
+        ((X,), {}, r"Expected at least 2 tensor argument\(s\), got 1\."),
+        ((X, X), {}, "Missing required non-tensor argument 'offset'."),
+        ((X, X, 1.0, 2), {"offset": 1}, "Too many positional arguments: expected at most 3, got 4."),
+        ((X, X), {"offset": 1, "of": 2}, r"Unknown keyword argument\(s\): \['of'\]. Valid non-tensor parameters: \['s"),
+        ((X, X), {"x": X, "offset": 1}, r"Unknown keyword argument\(s\): \['x'\]"),
+        ((X, X, X), {"offset": 1}, "Non-tensor parameter 'scale' must not be a torch.Tensor"),
+        ((X, 3), {"offset": 1}, r"Input y \(index 1\) must be a torch.Tensor, got int"),
+        ((X, X, 1.0), {"scale": 1.0, "offset": 1}, "Non-tensor parameter 'scale' is given twice"),
+    ],
+)  # fmt: skip
+def test_call_errors(arguments, keywords, text):
+    with pytest.raises(pypto.FeError, match=text) as caught:
+        kernel(*arguments, **keywords)
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value).startswith("ErrCode: F00001, TypeError: ")
+
+
+def test_sharded_tensors_are_refused():
+    class DTensor(Sample):
+        pass
+
+    with pytest.raises(pypto.FeError, match="is a DTensor"):
+        kernel(DTensor((4,)), X, offset=1)
+
+
+def test_values_of_scalars():
+    tensors, values = kernel.signature.split((X, X), {"offset": 3})
+    assert tensors == (X, X)
+    assert values == {"scale": 2.0, "offset": 3}
+
+
+def test_tensors_come_first():
+    @pypto.frontend.jit
+    def wrong(scale, x: pypto.Tensor([4], FP32)):
+        x[:] = x * scale
+
+    with pytest.raises(pypto.FeError, match=r"Found tensor parameter 'x' after non-tensor parameter\(s\)\."):
+        wrong(1.0, X)
+
+
+@pytest.mark.parametrize("target", [3, int, object()])
+def test_jit_takes_functions_only(target):
+    with pytest.raises(pypto.FeError) as caught:
+        pypto.frontend.jit(target)
+    assert isinstance(caught.value, TypeError)
+
+
+def test_jit_keywords():
+    with pytest.raises(pypto.FeError, match="unknown keyword"):
+        pypto.frontend.jit(runtime_option={})
+    with pytest.raises(pypto.FeError, match="pass_options is a dict"):
+        pypto.frontend.jit(pass_options=3)(lambda: None)
+    made = pypto.frontend.jit(new_ir=True, create_new_logical_tensor=True)(kernel.function)
+    assert made.__name__ == "kernel"
+
+
+def test_run_mode_chooses_the_platform():
+    group = {"run_mode": pypto.RunMode.SIM}
+    made = pypto.frontend.jit(runtime_options=group)(kernel.function)
+    assert made.platform == "a2a3sim"
+    group["run_mode"] = 0  # the dict is kept by reference
+    assert made.platform == "a2a3"
+    group["run_mode"] = 2
+    with pytest.raises(pypto.FeError, match="Invalid run mode 2"):
+        _ = made.platform
+
+
+def test_unknown_platform():
+    with pytest.raises(ValueError, match="a2a3, a5, a2a3sim, a5sim"):
+        kernel.compile(platform="a4")
+    with pytest.raises(TypeError, match="expected a kernel under pypto.frontend.jit"):
+        pypto.ir.compile(kernel.function)
+
+
+def test_string_annotations(tmp_path, monkeypatch):
+    module = tmp_path / "string_annotations.py"
+    module.write_text(
+        "from __future__ import annotations\n"
+        "import pypto\n"
+        "N = 4\n"
+        "@pypto.frontend.jit\n"
+        "def good(x: pypto.Tensor([N], pypto.DT_FP32), y: pypto.Tensor([N], pypto.DT_FP32)):\n"
+        "    y[:] = x\n"
+        "def make(m):\n"
+        "    @pypto.frontend.jit\n"
+        "    def bad(x: pypto.Tensor([m], pypto.DT_FP32)):\n"
+        "        x[:] = x\n"
+        "    return bad\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import string_annotations
+
+    assert [p.dims for p in string_annotations.good.compile().parameters] == [(4,), (4,)]
+    with pytest.raises(pypto.FeError, match="names m, which is neither global nor captured"):
+        string_annotations.make(3).compile()

@@ -1,0 +1,313 @@
+"""Names that loops carry, tensors that loops write, and changes that are refused instead of mistraced."""
+
+import re
+
+import pytest
+from frontend_samples import line_of
+
+import pypto
+from pypto import ir
+
+FP32 = pypto.DT_FP32
+T = pypto.Tensor
+
+
+def refuse(kernel, at: str, *texts: str, kind: type = ValueError):
+    with pytest.raises(pypto.CompileError) as caught:
+        ir.compile(kernel)
+    assert isinstance(caught.value, kind)
+    for text in texts:
+        assert text in str(caught.value)
+    assert caught.value.lineno == line_of(kernel, at)
+
+
+def statements(kernel) -> list[str]:
+    """The listing without places, blank lines and dtypes."""
+    lines = [re.sub(r"\s+(# line \d+|name=\w+).*", "", line) for line in kernel.to_text().splitlines()[1:]]
+    return [re.sub(r" : FP32\[.*?\]( valid .*)?$", "", line) for line in lines if line.strip()]
+
+
+def test_rebound_tensor_lives_in_a_variable():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        acc = x * 2
+        for _ in pypto.loop(3):
+            acc = acc + x
+        out[:] = acc
+
+    assert statements(kernel) == [
+        "  %2 = mul(%0:x, 2)",
+        "  declare %3:acc",
+        "  %3:acc[:] = %2",
+        "  loop i0 in (0, 3, 1)",
+        "    %4 = add(%3:acc, %0:x)",
+        "    %3:acc[:] = %4",
+        "  %1:out[:] = %3:acc",
+    ]
+
+
+def test_names_set_before_they_are_read_are_not_carried():
+    @pypto.frontend.jit
+    def kernel(x: T([8, 4], FP32), out: T([8, 4], FP32)):
+        t = x * 2
+        n = 5
+        for i in pypto.loop(3):
+            t = x[i : i + 1]
+            n = i + 1
+            out[n : n + 1] = t
+        t = x * 3
+        n = 4
+        out[:] = t * n
+
+    text = kernel.to_text()
+    assert "declare" not in text
+
+
+def test_values_move_as_if_at_once():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        a, b = x + 1, x + 2
+        for _ in pypto.loop(3):
+            a, b = b, a
+        out[:] = a - b
+
+    lines = statements(kernel)
+    body = lines[lines.index("  loop i0 in (0, 3, 1)") + 1 : -2]
+    assert body == ["    %6 = clone(%5:b)", "    %7 = clone(%4:a)", "    %4:a[:] = %6", "    %5:b[:] = %7"]
+
+
+def test_nested_loops_carry_through():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        acc = x * 2
+        for _ in pypto.loop(3):
+            for _ in pypto.loop(2):
+                acc = acc + x
+        out[:] = acc
+
+    assert statements(kernel)[3:-1] == [
+        "  loop i0 in (0, 3, 1)",
+        "    declare %4:acc",
+        "    %4:acc[:] = %3:acc",
+        "    loop i1 in (0, 2, 1)",
+        "      %5 = add(%4:acc, %0:x)",
+        "      %4:acc[:] = %5",
+        "    %3:acc[:] = %4:acc",
+    ]
+
+
+def test_writes_in_a_loop_are_seen_through_every_alias():
+    def helper(target, i):
+        target[i : i + 1] = target[i : i + 1] * 2
+
+    @pypto.frontend.jit
+    def kernel(x: T([4, 4], FP32), out: T([4, 4], FP32)):
+        held = {"acc": x + 1}
+        alias = held["acc"]
+        for i in pypto.loop(3):
+            helper(held["acc"], i)
+        out[:] = alias
+
+    lines = statements(kernel)
+    variable = re.search(r"declare (%\d+:\w+)", "\n".join(lines)).group(1)
+    assert lines[-1] == f"  %1:out[:] = {variable}"
+    assert re.search(rf"assemble\(%\d+, \[i0, 0\], {variable}\)", "\n".join(lines))
+
+
+def test_moved_objects_are_independent_of_their_source():
+    @pypto.frontend.jit
+    def kernel(x: T([4, 4], FP32), out: T([4, 4], FP32)):
+        a = x + 1
+        b = x + 2
+        a[:] = b
+        b[0:1] = x[0:1]
+        a[1:2] = x[0:1]
+        out[:] = a + b
+
+    text = kernel.to_text()
+    sources = re.findall(r"(%\d+):\w+\[:\] = (%\d+)\n?", re.sub(r"  # line \d+", "", text))
+    value = re.search(r"(%\d+) = add\(%0:x, 2\)", text).group(1)
+    copies = [variable for variable, source in sources if source == value]
+    assert len(copies) == 2
+    assert re.search(rf"add\({copies[1]}:\w+, {copies[0]}:\w+\)", text)
+
+
+def test_move_takes_over_the_shape():
+    @pypto.frontend.jit
+    def kernel(x: T([4, 4], FP32), out: T([2, 4], FP32)):
+        a = pypto.tensor([4, 4], FP32, "a")
+        alias = a
+        a[:] = x + 1
+        a[:] = x[0:2] * 2
+        assert alias.shape == [2, 4]
+        out[:] = alias
+
+    assert statements(kernel)[-1] == "  %1:out[:] = %5"
+
+
+def test_numbers_are_not_carried():
+    @pypto.frontend.jit
+    def counter(x: T([4], FP32)):
+        n = 0
+        for _ in pypto.loop(3):
+            n = n + 1
+            x[:] = x * n
+
+    @pypto.frontend.jit
+    def flag(x: T([4], FP32)):
+        first = True
+        for _ in pypto.loop(3):
+            x[:] = x * (2 if first else 3)
+            first = False
+
+    @pypto.frontend.jit
+    def after(x: T([4], FP32)):
+        n = 0
+        for i in pypto.loop(3):
+            n = i
+        x[0:1] = x[0:1] * n
+
+    refuse(counter, "n = n + 1", "'n' changes in a pypto.loop from 0 to 1", "compute it from the loop index")
+    refuse(flag, "first = False", "'first' changes in a pypto.loop from True to False", "is_loop_begin")
+    refuse(after, "n = i", "'n' changes in a pypto.loop from 0 to the symbolic integer")
+
+
+def test_unchanged_values_pass():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32)):
+        n = 2
+        for _ in pypto.loop(3):
+            x[:] = x * n
+            n = 4 // 2
+        x[:] = x + n
+
+    assert "mul(%0:x, 2)" in kernel.to_text()
+
+
+def test_carried_tensors_keep_shape_and_dtype():
+    @pypto.frontend.jit
+    def shape(x: T([4, 4], FP32), out: T([1, 4], FP32)):
+        acc = x + 1
+        for _ in pypto.loop(3):
+            acc = pypto.sum(acc, 0, keepdim=True)
+        out[:] = acc
+
+    @pypto.frontend.jit
+    def dtype(x: T([4], FP32), out: T([4], FP32)):
+        acc = x + 1
+        for _ in pypto.loop(3):
+            acc = pypto.cast(acc, pypto.DT_FP16)
+        out[:] = acc
+
+    @pypto.frontend.jit
+    def kind(x: T([4], FP32), out: T([4], FP32)):
+        acc = x + 1
+        for _ in pypto.loop(3):
+            acc = 3
+        out[:] = acc
+
+    refuse(shape, "acc = pypto.sum", "'acc' is [4, 4] DT_FP32 before the pypto.loop and [1, 4] DT_FP32 at the end")
+    refuse(dtype, "acc = pypto.cast", "[4] DT_FP32 before the pypto.loop and [4] DT_FP16 at the end")
+    refuse(kind, "acc = 3", "'acc' is a tensor before the pypto.loop and 3 at the end of its body", kind=TypeError)
+
+
+def test_carried_tensors_keep_their_valid_extents():
+    @pypto.frontend.jit
+    def tail(x: T([pypto.DYN, 4], FP32), out: T([16, 4], FP32)):
+        acc = pypto.zeros(16, 4)
+        for i in pypto.loop(0, x.shape[0], 16):
+            acc = acc + x[i : i + 16]
+        out[:] = acc
+
+    @pypto.frontend.jit
+    def moved(x: T([pypto.DYN, 4], FP32), out: T([16, 4], FP32)):
+        acc = pypto.tensor([16, 4], FP32)
+        for i in pypto.loop(0, x.shape[0], 16):
+            acc[:] = x[i : i + 16]
+        out[:] = acc
+
+    @pypto.frontend.jit
+    def narrowed(x: T([pypto.DYN, 4], FP32), out: T([pypto.DYN, 4], FP32)):
+        for i in pypto.loop(0, x.shape[0], 16):
+            part = x[i : i + 16]
+            acc = pypto.full([16, 4], 0.0, FP32, valid_shape=part.valid_shape)
+            for j in pypto.loop(4):
+                acc = acc + part * j
+            out[i : i + 16] = acc
+
+    refuse(tail, "acc = acc + x", "'acc' has valid extents [16, 4] on one side", "valid_shape=t.valid_shape")
+    refuse(moved, "acc[:] = x[i", "the tensor has valid extents [16, 4] on one side")
+    text = narrowed.to_text()
+    assert re.search(r"add\(%6, %5\) : FP32\[16, 4\] valid \[RUNTIME_Min\(\(x_0-i0\), 16\), 4\]", text)
+
+
+def test_first_bound_in_the_body():
+    @pypto.frontend.jit
+    def certain(x: T([4], FP32), out: T([4], FP32)):
+        for i in pypto.loop(3):
+            y = x * i
+        out[:] = y
+
+    @pypto.frontend.jit
+    def uncertain(x: T([pypto.DYN, 4], FP32), out: T([1, 4], FP32)):
+        for i in pypto.loop(x.shape[0]):
+            y = x[0:1] * i
+        out[:] = y
+
+    @pypto.frontend.jit
+    def index(x: T([8, 4], FP32)):
+        for i in pypto.loop(3):
+            x[i : i + 1] = x[0:1]
+        x[i : i + 1] = x[1:2]
+
+    assert statements(certain)[0] == "  declare %2:y"
+    assert statements(certain)[-1] == "  %1:out[:] = %2:y"
+    refuse(uncertain, "out[:] = y", "'y' is bound only in the loop at line", "may not run at all", kind=NameError)
+    refuse(index, "x[i : i + 1] = x[1:2]", "'i' is a symbolic value of the loop", kind=NameError)
+
+
+def test_rebinding_and_writing_in_place_do_not_mix():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        acc = x + 1
+        for _ in pypto.loop(3):
+            acc[0:2] = x[0:2]
+            acc = acc + x
+        out[:] = acc
+
+    refuse(kernel, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
+
+
+def test_binding_to_an_outer_tensor():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        other = x + 1
+        acc = x + 2
+        for _ in pypto.loop(3):
+            acc = other
+        other[0:1] = x[0:1]
+        out[:] = acc
+
+    refuse(kernel, "acc = other", "'acc' is bound to a tensor that exists outside", "pypto.clone(value)")
+
+
+def test_traces_that_do_not_settle():
+    calls: list = []
+
+    def unstable():
+        calls.append(1)
+        return len(calls)
+
+    @pypto.frontend.jit
+    def kernel(x: T([4, 4], FP32)):
+        made = [x + k for k in range(unstable())]
+        for _ in pypto.loop(3):
+            made[-1][0:1] = x[0:1]
+        x[:] = made[-1]
+
+    from pypto.frontend import trace_kernel
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace_kernel, "MAX_RETRACES", 5)
+        with pytest.raises(RuntimeError, match="did not settle after 5 traces"):
+            ir.compile(kernel)

@@ -1,0 +1,165 @@
+"""Random kernels of assignments, aliases, writes, loops and branches give what Python gives, or are refused."""
+
+import random
+
+import pytest
+import torch
+
+import pypto
+
+NAMES = "abcd"
+SEEDS_PER_TEST = 40
+
+HELPERS = """
+import pypto
+
+
+def bump(t, k):
+    t[0:1] = t[0:1] + k
+
+
+def pick(u, v, n):
+    if n > 1:
+        w = u * 0.5
+    else:
+        w = u + v
+    return w
+
+
+def kernel(x: pypto.Tensor([2, 2], pypto.DT_FP32), out: pypto.Tensor([8, 2], pypto.DT_FP32), n: int):
+    a = x + 0
+    b = x + 1
+    c = x * 0.5
+    d = pypto.clone(a)
+"""
+RESULTS = "".join(f"    out[{2 * k} : {2 * k + 2}] = {name}\n" for k, name in enumerate(NAMES))
+
+
+class Reference:
+    """A tensor object as Python sees it: writes are seen through every alias, slices are values."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __add__(self, other):
+        return Reference(self.data + getattr(other, "data", other))
+
+    def __mul__(self, other):
+        return Reference(self.data * getattr(other, "data", other))
+
+    def __getitem__(self, key):
+        return Reference(self.data[key].clone())
+
+    def __setitem__(self, key, value):
+        changed = self.data.clone()
+        changed[key] = value.data
+        self.data = changed
+
+
+class ReferenceModule:
+    """Stands for `pypto` when a kernel runs as plain Python."""
+
+    Tensor, DT_FP32 = pypto.Tensor, pypto.DT_FP32
+    loop = staticmethod(range)
+
+    @staticmethod
+    def clone(x):
+        return Reference(x.data.clone())
+
+
+class Writer:
+    """Writes the body of a random kernel."""
+
+    def __init__(self, seed: int):
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.indices: list[str] = []
+        self.loops = 0
+
+    def name(self) -> str:
+        return self.random.choice(NAMES)
+
+    def value(self) -> str:
+        forms = [
+            f"{self.name()} + {self.name()}",
+            f"{self.name()} * 0.25",
+            f"{self.name()} + {self.random.randrange(1, 4)}",
+            f"pypto.clone({self.name()})",
+            f"{self.name()} + {self.name()} * 0.5",
+        ]
+        if self.indices:
+            forms.append(f"{self.name()} * 0.5 + {self.random.choice(self.indices)}")
+        return self.random.choice(forms)
+
+    def condition(self) -> str:
+        k = self.random.randrange(3)
+        forms = [f"n > {k}", f"n == {k}"]
+        if self.indices:
+            i = self.random.choice(self.indices)
+            forms += [f"{i} == 0", f"{i} > 0 and n > {k}", f"not {i} == 1", f"{i} % 2 == 0 or n == 2"] * 2
+        return self.random.choice(forms)
+
+    def simple(self) -> str:
+        row = self.random.choice(["0:1", "1:2"])
+        return self.random.choice(
+            [
+                f"{self.name()} = {self.value()}",
+                f"{self.name()} = {self.value()}",
+                f"{self.name()} = {self.name()}",
+                f"{self.name()}[:] = {self.value()}",
+                f"{self.name()}[:] = {self.name()}",
+                f"{self.name()}[{row}] = {self.name()}[1:2]",
+                f"bump({self.name()}, {self.random.randrange(1, 3)})",
+                f"{self.name()} = pick({self.name()}, {self.name()}, n)",
+            ]
+        )
+
+    def block(self, indent: int) -> str:
+        for _ in range(self.random.randrange(1, 5)):
+            kind = self.random.random()
+            if kind < 0.7 or indent > 3:
+                self.lines.append("    " * indent + self.simple())
+            elif kind < 0.86:
+                index = f"i{self.loops}"
+                self.loops += 1
+                self.lines.append("    " * indent + f"for {index} in pypto.loop({self.random.choice('123n')}):")
+                self.indices.append(index)
+                self.block(indent + 1)
+                self.indices.pop()
+            else:
+                self.lines.append("    " * indent + f"if {self.condition()}:")
+                self.block(indent + 1)
+                if self.random.random() < 0.5:
+                    self.lines.append("    " * indent + "else:")
+                    self.block(indent + 1)
+        return "\n".join(self.lines)
+
+
+def load(path, package):
+    scope = {"__name__": "random_kernels"}
+    source = path.read_text()
+    exec(compile(source, str(path), "exec"), scope)
+    scope["pypto"] = package
+    return scope["kernel"]
+
+
+@pytest.mark.parametrize("first", range(0, 4 * SEEDS_PER_TEST, SEEDS_PER_TEST))
+def test_random_kernels(first, tmp_path):
+    compared = 0
+    for seed in range(first, first + SEEDS_PER_TEST):
+        path = tmp_path / f"kernel_{seed}.py"
+        path.write_text(HELPERS + Writer(seed).block(1) + "\n" + RESULTS)
+        try:
+            compiled = pypto.frontend.jit(load(path, pypto)).compile()
+        except pypto.CompileError:
+            continue
+        compared += 1
+        plain = load(path, ReferenceModule)
+        for n in (0, 1, 3):
+            x = torch.arange(4, dtype=torch.float32).reshape(2, 2) * 0.25 + 0.5
+            out = torch.zeros(8, 2)
+            compiled(x, out, n)
+            expected = Reference(torch.zeros(8, 2))
+            plain(Reference(x.clone()), expected, n)
+            torch.testing.assert_close(out, expected.data, msg=lambda text, path=path: f"{text}\n{path.read_text()}")
+    assert compared >= SEEDS_PER_TEST // 2
