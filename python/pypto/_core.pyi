@@ -1,0 +1,440 @@
+"""The C++ core of pypto."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def set_leak_warnings(arg: bool, /) -> None: ...
+
+def raise_status(code: int, message: str, file: str = '', line: int = 0) -> None:
+    """
+    Raises the exception of a status code of the core; the error classes are tested through it.
+    """
+
+STATUS_CODES: dict = ...
+
+DTYPES: list = ...
+
+OPERATIONS: list = ...
+
+EXPRESSION_OPERATORS: dict = ...
+
+class Program:
+    """A traced kernel, before planning. Immutable."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def files(self) -> list[str]: ...
+
+    def to_text(self) -> str:
+        """Readable listing, stable for equal programs."""
+
+class Builder:
+    """Builds a program statement by statement. One thread at a time."""
+
+    def __init__(self, name: str) -> None: ...
+
+    def add_tensor_parameter(self, name: str, dtype: int, dims: Sequence[int | None], symbols: Sequence[str]) -> int:
+        """
+        Adds a tensor parameter; a dim of None is dynamic. Returns the id of its tensor.
+        """
+
+    def add_int_parameter(self, name: str) -> int:
+        """
+        Adds an integer parameter of each launch. Returns the id of its expression.
+        """
+
+    def add_float_parameter(self, name: str) -> int:
+        """
+        Adds a floating parameter of each launch. Returns its index among the scalars.
+        """
+
+    def add_file(self, base_name: str) -> int:
+        """Index of a source file for set_place."""
+
+    def set_source(self, source: str) -> None: ...
+
+    def set_place(self, file: int, line: int, column: int) -> None:
+        """Place of the statements that follow."""
+
+    def set_tiles(self, vector_tile: Sequence[int], m: int, k: int, n: int) -> None:
+        """Tile shapes of the operations that follow."""
+
+    def declare(self, name: str, dtype: int, shape: Sequence[int]) -> int:
+        """Declares a tensor with undefined contents."""
+
+    def op(self, name: str, inputs: Sequence[tuple[str, object]], attributes: dict) -> int:
+        """Adds an operation; returns its output."""
+
+    def fill(self, value: tuple[str, object], dtype: int, shape: Sequence[int], valid: Sequence[int]) -> int: ...
+
+    def slice(self, base: int, shape: Sequence[int], offsets: Sequence[int], valid: Sequence[int]) -> int: ...
+
+    def reshape(self, base: int, shape: Sequence[int], valid: Sequence[int]) -> int: ...
+
+    def move(self, destination: int, source: int) -> None: ...
+
+    def assemble(self, destination: int, source: int, offsets: Sequence[int]) -> None: ...
+
+    def begin_loop(self, name: str, start: int, stop: int, step: int, parallel: bool, submit_before: bool) -> int:
+        """Opens a loop; returns the expression of its index."""
+
+    def end_loop(self) -> None: ...
+
+    def begin_if(self, condition: int) -> None: ...
+
+    def begin_else(self) -> None: ...
+
+    def end_if(self) -> None: ...
+
+    def finish(self) -> Program:
+        """Verifies and hands the program over; the builder is empty afterwards."""
+
+    def const(self, value: int) -> int: ...
+
+    def add(self, a: int, b: int) -> int: ...
+
+    def sub(self, a: int, b: int) -> int: ...
+
+    def mul(self, a: int, b: int) -> int: ...
+
+    def make_expr(self, op: int, a: int, b: int | None = None, c: int | None = None) -> int:
+        """An expression of one of EXPRESSION_OPERATORS."""
+
+    def expr_value(self, expr: int) -> int | None:
+        """The value of a constant expression, else None."""
+
+    def expr_range(self, expr: int) -> tuple[int, int]:
+        """Least and greatest value the expression can be proven to have."""
+
+    def expr_loops(self, expr: int) -> list[int]:
+        """Loops whose indices the expression holds."""
+
+    def expr_is_leaf(self, expr: int) -> bool:
+        """Whether it is a dim, a parameter or a loop index."""
+
+    def expr_text(self, expr: int) -> str: ...
+
+    def tensor_dtype(self, tensor: int) -> int: ...
+
+    def tensor_shape(self, tensor: int) -> list[int]:
+        """Expressions of the extents."""
+
+    def tensor_valid(self, tensor: int) -> list[int]:
+        """Expressions of the valid extents."""
+
+    def to_text(self) -> str: ...
+
+class CompiledImage:
+    """A compiled program. Immutable; any thread."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def platform(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def parameters(self) -> list:
+        """One dict per parameter, in signature order."""
+
+    @property
+    def options(self) -> dict: ...
+
+    @property
+    def bytes(self) -> bytes: ...
+
+    def to_text(self) -> str: ...
+
+    def workspace_budget(self, values: Mapping[str, int], engine_bytes: int = 0) -> dict:
+        """
+        The workspace for given dims and scalars by name: pools, line items and totals in bytes.
+        """
+
+def compile(program: Program, platform: str, stitch_function_max_num: int, max_workspace_kb: int, stitch_function_num_per_pool: Sequence[int], parallelism: int) -> CompiledImage:
+    """
+    Plans a program for a platform. Raises CompileError or WorkspaceError with the source place.
+    """
+
+def read_image(data: bytes) -> CompiledImage:
+    """
+    Reads the bytes of a program file; ProgramFormatError when they are damaged or newer.
+    """
+
+class OptionScope:
+    """A node of the option scopes. Immutable; any thread."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def depth(self) -> int: ...
+
+    @property
+    def parent(self) -> OptionScope | None: ...
+
+    def child(self, name: str) -> OptionScope: ...
+
+    def with_values(self, values: dict, of_jit: bool = False) -> OptionScope:
+        """
+        The node with these full keys changed; everything is checked before anything is changed.
+        """
+
+    def reset(self) -> OptionScope: ...
+
+    def get(self, key: str) -> object:
+        """The value of a full key; KeyError when there is none."""
+
+    def has(self, key: str) -> bool: ...
+
+    def is_given(self, key: str) -> bool:
+        """Whether a scope or a jit decorator gave the value."""
+
+    def origin(self, key: str) -> str: ...
+
+    def get_group(self, group: str) -> dict:
+        """Values of a group, by key without its prefix."""
+
+    def get_all(self) -> dict: ...
+
+    def describe(self) -> str: ...
+
+    def tree_text(self) -> str: ...
+
+    def effective_text(self) -> str: ...
+
+def load_option_root(packaged: str) -> OptionScope:
+    """
+    The scope of the defaults; TILEFWK_CONFIG_PATH names another file than the packaged one.
+    """
+
+def option_schema() -> list:
+    """One dict per key."""
+
+def check_option_in_kernel(key: str) -> None:
+    """RuntimeError for a key that cannot be set while a kernel is traced."""
+
+def set_global_option(name: str, value: object | None) -> None: ...
+
+def get_global_option(name: str) -> object: ...
+
+class DeviceTensor:
+    """A tensor that stays on the device; made by ChipWorker.alloc_tensor. Immutable and hashable."""
+
+    @property
+    def data_ptr(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def worker(self) -> Any: ...
+    @property
+    def is_alive(self) -> bool: ...
+    @property
+    def is_view(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice) -> DeviceTensor: ...
+    def copy_from_host(self, src: Any) -> None: ...
+    def to_host(self, out: Any = None) -> Any: ...
+
+class Completion:
+    """A submitted dispatch. Dropping an unfinished one waits for it."""
+
+    def wait(self, timeout_ms: int | None = None) -> None: ...
+    def done(self) -> bool: ...
+    def result(self) -> Any: ...
+
+class WorkspaceReport:
+    """Figures of the last launch of a handle; bytes, microseconds."""
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def launches(self) -> int:
+        """Launches of the handle so far."""
+
+    @property
+    def device_wall_us(self) -> float: ...
+
+    @property
+    def root_instances(self) -> int: ...
+
+    @property
+    def device_tasks(self) -> int: ...
+
+    @property
+    def leaf_tiles(self) -> int: ...
+
+    @property
+    def alloc_failures(self) -> int: ...
+
+    @property
+    def total_bytes(self) -> int: ...
+
+    @property
+    def boundary_bytes(self) -> int: ...
+
+    @property
+    def parallelism(self) -> int: ...
+
+    @property
+    def peak_bytes(self) -> dict: ...
+
+    @property
+    def capacity_bytes(self) -> dict: ...
+
+    @property
+    def unit_bytes(self) -> dict: ...
+
+    @property
+    def actual_depths(self) -> dict: ...
+
+    @property
+    def recommended_depths(self) -> dict: ...
+
+    @property
+    def max_recommended_depths(self) -> dict:
+        """Element-wise maximum over all launches of the handle."""
+
+    @property
+    def next_depth_total_bytes(self) -> dict: ...
+
+    def __repr__(self) -> str: ...
+
+class RegistrationHandle:
+    """A program registered on a worker. Calling it dispatches and waits."""
+
+    def __call__(self, *args: Any) -> Any: ...
+    def submit(self, *args: Any) -> Completion: ...
+    def unregister(self) -> None: ...
+    def workspace_report(self) -> WorkspaceReport: ...
+    def device_wall_us(self) -> float: ...
+    def __enter__(self) -> RegistrationHandle: ...
+    def __exit__(self, *exception: object) -> None: ...
+    @property
+    def is_open(self) -> bool: ...
+    @property
+    def worker(self) -> Any: ...
+    @property
+    def name(self) -> str: ...
+
+class Worker:
+    """One device, one stream, its memory and its programs."""
+
+    @staticmethod
+    def open(platform: str, device_id: int, timeout_ms: int | None) -> Worker: ...
+
+    def init(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def synchronize(self, timeout_ms: int | None) -> None: ...
+
+    def register(self, owner: object, image: CompiledImage) -> RegistrationHandle: ...
+
+    def shared_registration(self, owner: object, image: CompiledImage) -> RegistrationHandle: ...
+
+    @property
+    def is_open(self) -> bool: ...
+
+    @property
+    def is_mock(self) -> bool: ...
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def library_path(self) -> str: ...
+
+    @property
+    def soc_name(self) -> str: ...
+
+    def check_usable(self) -> None: ...
+
+    def malloc(self, arg: int, /) -> int: ...
+
+    def free(self, arg: int, /) -> None: ...
+
+    def copy_to(self, arg0: int, arg1: int, arg2: int, /) -> None: ...
+
+    def copy_from(self, arg0: int, arg1: int, arg2: int, /) -> None: ...
+
+    def memory_info(self) -> dict: ...
+
+    def counters(self) -> dict: ...
+
+    def trim(self) -> None: ...
+
+    def alloc_tensor(self, owner: object, shape: Sequence[int], dtype: str, init: object = None) -> DeviceTensor: ...
+
+    def free_tensor(self, arg: object, /) -> None: ...
+
+    def view_rows(self, owner: object, tensor: DeviceTensor, begin: int, end: int) -> DeviceTensor: ...
+
+    def copy_from_host(self, arg0: object, arg1: object, /) -> None: ...
+
+    def copy_to_host(self, arg0: object, arg1: object, /) -> None: ...
+
+def validate_platform(arg: str, /) -> None: ...
+
+def validate_config(platform: str, device_id: int, timeout_ms: int | None) -> None: ...
+
+def is_simulator_platform(arg: str, /) -> bool: ...
+
+def packaged_mock_path() -> str: ...
+
+def hardware_library_found() -> bool: ...
+
+def take_leak_reports() -> str: ...
+
+def timed_call(handle: object, *args) -> tuple:
+    """Dispatches once: (copy_ns, launch_ns, device_ns)."""
+
+def set_trace(arg: str, /) -> None: ...
+
+def set_trace_callback(listener: object | None) -> None: ...
+
+class MockControl:
+    """The side door of one mock ACL library."""
+
+    def __init__(self, path: str) -> None: ...
+
+    @property
+    def path(self) -> str: ...
+
+    def fail_call(self, function: str | None, n: int, code: int) -> None: ...
+
+    def fail_kernel(self, arg0: int, arg1: int, /) -> None: ...
+
+    def pending_faults(self) -> int: ...
+
+    def clear_faults(self) -> None: ...
+
+    def set_delay(self, arg0: str, arg1: int, /) -> None: ...
+
+    def clear_hooks(self) -> None: ...
+
+    def counters(self) -> dict: ...
+
+    def live_bytes(self, arg: int, /) -> int: ...
+
+    def live_blocks(self, arg: int, /) -> int: ...
+
+    def live_host_bytes(self) -> int: ...
+
+    def live_handles(self) -> dict: ...
+
+    def guard_violations(self) -> int: ...
+
+    def kernels_run(self) -> int: ...
+
+    def reset(self) -> None: ...

@@ -1,0 +1,28 @@
+"""The runtime: workers, resident tensors, registered programs, benchmarks. Importing it starts nothing."""
+
+from __future__ import annotations
+
+from pypto._core import Completion, DeviceTensor, RegistrationHandle, WorkspaceReport
+from pypto.runtime.benchmark import BenchmarkStats, benchmark
+from pypto.runtime.config import RunConfig
+from pypto.runtime.dispatch import default_platform, dispatch_compiled, dispatch_kernel
+from pypto.runtime.run import RunResult, run
+from pypto.runtime.trace import trace
+from pypto.runtime.worker import ChipWorker
+
+__all__ = [
+    "BenchmarkStats",
+    "ChipWorker",
+    "Completion",
+    "DeviceTensor",
+    "RegistrationHandle",
+    "RunConfig",
+    "RunResult",
+    "WorkspaceReport",
+    "benchmark",
+    "default_platform",
+    "dispatch_compiled",
+    "dispatch_kernel",
+    "run",
+    "trace",
+]

@@ -1,0 +1,145 @@
+"""benchmark, run, reports and timing marks."""
+
+import json
+import re
+
+import pytest
+import torch
+
+from conftest import static_add_kernel
+from pypto.runtime import BenchmarkStats, ChipWorker, RunConfig, benchmark, run, trace
+
+
+def arguments():
+    x = torch.randn(8, 16)
+    return x, torch.randn(8, 16), torch.empty(8, 16)
+
+
+def test_benchmark(worker, add_program):
+    resident = worker.alloc_tensor((8, 16), torch.float32, init=torch.ones(8, 16))
+    x, _, out = arguments()
+    before = worker.counters()
+    stats = benchmark(add_program, (x, resident, out), rounds=20, warmup=2)
+    after = worker.counters()
+    assert isinstance(stats, BenchmarkStats)
+    assert stats.rounds == 20
+    assert torch.equal(out, x + 1)
+    assert after["program_loads"] - before["program_loads"] == 1
+    assert all(host > 0 and device > 0 for host, device in zip(stats.host_wall_us, stats.device_wall_us, strict=True))
+    assert (
+        stats.device_wall_us_min <= stats.device_wall_us_median <= stats.device_wall_us_p99 <= stats.device_wall_us_max
+    )
+    assert stats.host_wall_us_median >= stats.device_wall_us_min
+    assert json.loads(stats.to_json())["rounds"] == 20
+    for word in ("host", "device", "copies", "overhead", "median"):
+        assert word in str(stats)
+    with pytest.raises(AttributeError):
+        stats.host_wall_us_mode  # noqa: B018
+
+
+@pytest.mark.parametrize("keywords", [{"rounds": 0}, {"rounds": True}, {"warmup": -1}, {"rounds": 2.5}])
+def test_benchmark_refuses(add_program, keywords):
+    with pytest.raises(ValueError, match="rounds|warmup"):
+        benchmark(add_program, arguments(), **keywords)
+
+
+def test_benchmark_refuses_two_bindings(add_program):
+    with pytest.raises(ValueError, match="config"):
+        benchmark(add_program, arguments(), config=RunConfig(), platform="a2a3sim")
+
+
+def test_benchmark_opens_and_closes_a_worker_of_its_own(add_program):
+    assert ChipWorker.current() is None
+    assert benchmark(add_program, arguments(), rounds=3).rounds == 3
+
+
+def test_run_compares(worker, add_program):
+    x, y, out = arguments()
+    result = run(add_program, x, y, out, golden=lambda x, y, out: x + y)
+    assert result.passed
+    assert result.execution_time > 0
+    wrong = run(add_program, x, y, out, golden=[x + y + torch.eye(8, 16)])
+    assert not wrong.passed
+    assert wrong.outputs[0].mismatches == 8
+    assert wrong.outputs[0].max_abs_error == pytest.approx(1.0, abs=1e-6)
+    assert wrong.outputs[0].first[0][0] == (0, 0)
+    assert "(0, 0)" in str(wrong)
+    with pytest.raises(ValueError, match="golden"):
+        run(add_program, x, y, out, golden=[x, y])
+    with pytest.raises(ValueError, match="shape"):
+        run(add_program, x, y, out, golden=[x[:4]])
+
+
+def test_run_takes_a_jitted_kernel(worker):
+    x, y, out = torch.randn(16, 16), torch.randn(16, 16), torch.empty(16, 16)
+    result = run(static_add_kernel, x, y, out, golden=lambda x, y, out: x + y)
+    assert result.passed
+    assert torch.equal(out, x + y)
+
+
+def test_benchmark_refuses_wrong_workers(worker, add_program):
+    with pytest.raises(TypeError, match="worker"):
+        benchmark(add_program, arguments(), worker=5)
+    with pytest.raises(ValueError, match="config"):
+        benchmark(add_program, arguments(), worker=worker, config=RunConfig(device_id=3))
+
+
+def test_report(worker, add_program):
+    handle = worker.register(add_program)
+    handle(*arguments())
+    handle(*arguments())
+    report = handle.workspace_report()
+    assert report.launches == 2
+    assert report.root_instances == 1
+    assert report.device_tasks == 1
+    assert report.device_wall_us > 0
+    assert report.recommended_depths == {"root_inner": 0, "assemble_outcast": 0, "exclusive_outcast": 0}
+
+
+MARK = re.compile(
+    r"\[STRACE\] v=1 pid=\d+ tid=\d+ inv=(\d+) hid=([0-9a-f]+) depth=(\d) name=([a-z0-9_.]+) ts=(\d+) dur=(\d+)(.*)"
+)
+
+
+def test_timing_marks(worker, add_program):
+    handle = worker.register(add_program)
+    records: list[str] = []
+    with trace(records.append):
+        handle(*arguments())
+        handle(*arguments())
+    handle(*arguments())
+    marks = [MARK.fullmatch(record.strip()) for record in records]
+    assert marks
+    assert all(marks)
+    names = [mark[4] for mark in marks]
+    assert names.count("chip.run") == 2
+    for name in ("chip.run.bind", "chip.run.h2d", "chip.run.launch", "chip.run.device_wall", "chip.run.d2h"):
+        assert names.count(name) == 2, names
+    assert len({mark[1] for mark in marks}) == 2, "inv counts dispatches"
+    assert {mark[2] for mark in marks} <= {add_program.fingerprint, add_program.fingerprint[: len(marks[0][2])]}
+    whole = [mark for mark in marks if mark[4] == "chip.run"][0]
+    inside = [mark for mark in marks if mark[1] == whole[1] and mark[3] == "1" and "clk=dev" not in mark[7]]
+    assert sum(int(mark[6]) for mark in inside) <= int(whole[6])
+    assert any("clk=dev" in mark[7] for mark in marks if mark[4].endswith("device_wall"))
+
+
+def test_timing_marks_in_a_file(worker, add_program, tmp_path):
+    path = tmp_path / "marks.txt"
+    with trace(path):
+        worker.run(add_program, *arguments())
+    assert MARK.match(path.read_text().splitlines()[0])
+    with pytest.raises(OSError, match="nowhere"), trace(tmp_path / "nowhere" / "marks.txt"):
+        pass
+
+
+def test_a_listener_may_dispatch(worker, add_program):
+    seen = []
+
+    def listener(record):
+        if not seen:
+            seen.append(record)
+            worker.run(add_program, *arguments())
+
+    with trace(listener):
+        worker.run(add_program, *arguments())
+    assert seen

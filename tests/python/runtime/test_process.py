@@ -1,0 +1,217 @@
+"""The process: import is light, exit with everything open is silent and quick, hardware is never faked."""
+
+import os
+import time
+
+import pytest
+
+from pypto import testing
+from scripts import run_python
+
+
+def test_import_is_light():
+    done = run_python(
+        """
+        import sys, threading, os
+        import pypto
+        assert "torch" not in sys.modules and "numpy" not in sys.modules
+        assert threading.active_count() == 1
+        assert len(os.listdir("/proc/self/task")) == 1
+        assert not any("mock_acl" in line for line in open("/proc/self/maps"))
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+PROGRAM = """
+import time, torch, pypto
+from pypto import ir
+from pypto.runtime import ChipWorker, RunConfig
+
+@pypto.frontend.jit
+def add(x: pypto.Tensor([512, 512], pypto.DT_FP32), y: pypto.Tensor([512, 512], pypto.DT_FP32),
+        out: pypto.Tensor([512, 512], pypto.DT_FP32)):
+    out[:] = x + y
+
+compiled = ir.compile(add)
+x = torch.ones(512, 512)
+"""
+
+EVERYTHING = (
+    PROGRAM
+    + """
+w = ChipWorker()
+w.__enter__()
+t = w.alloc_tensor((512, 512), torch.float32, init=x)
+view = t[0:4]
+raw = w.malloc(100)
+h = w.register(compiled)
+out = torch.empty(512, 512)
+h(x, t, out)
+pending = [h.submit(x, t, torch.empty(512, 512)) for _ in range(10)]
+add(x, x, out)
+compiled(x, x, out)
+cycle = [w, t, h, pending]
+cycle.append(cycle)
+print(time.time(), flush=True)
+"""
+)
+
+
+def test_exit_with_everything_open():
+    took = []
+    for _ in range(3):
+        done = run_python(EVERYTHING)
+        took.append(time.time() - float(done.stdout))
+        assert done.returncode == 0
+        assert done.stderr == ""
+        if took[-1] < 1.0:
+            break
+    assert min(took) < 1.0, "another process may have slowed one of them down, not all three"
+
+
+@pytest.mark.parametrize("ending", ["raise SystemExit(3)", "import os; os._exit(3)", "import sys; sys.exit(3)"])
+def test_other_ends(ending):
+    done = run_python(EVERYTHING + ending)
+    assert done.returncode == 3
+    assert done.stderr == ""
+
+
+def test_exit_from_a_thread_that_dispatches():
+    done = run_python(
+        PROGRAM
+        + """
+import threading
+w = ChipWorker()
+h = w.register(compiled)
+def work():
+    while True:
+        h(x, x, torch.empty(512, 512))
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_exit_while_threads_wait_for_the_interpreter():
+    for _ in range(3):
+        done = run_python(
+            PROGRAM
+            + """
+import threading
+w = ChipWorker()
+def work():
+    while True:
+        w.memory_info()
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+        )
+        assert done.returncode == 0
+        assert done.stderr == ""
+
+
+def test_hardware_without_the_vendor_library():
+    done = run_python(
+        """
+        import pypto
+        from pypto.runtime import ChipWorker, RunConfig
+        try:
+            ChipWorker(RunConfig("a2a3"))
+        except pypto.DeviceUnavailableError as error:
+            text = str(error)
+            for word in ("libascendcl.so", "libacl_rt.so", "a2a3sim"):
+                assert word in text, text
+            print("said")
+        """
+    )
+    assert done.stdout == "said\n", done.stderr
+
+
+def test_named_library_that_is_missing():
+    done = run_python(
+        """
+        import pypto
+        from pypto.runtime import ChipWorker, RunConfig
+        try:
+            ChipWorker(RunConfig("a2a3"))
+        except pypto.DeviceUnavailableError as error:
+            assert "/nonexistent/libascendcl.so" in str(error), str(error)
+            print("said")
+        """,
+        PYPTO_ACL_LIBRARY="/nonexistent/libascendcl.so",
+    )
+    assert done.stdout == "said\n", done.stderr
+
+
+def test_hardware_platform_on_the_mock_only_when_named():
+    done = run_python(
+        PROGRAM
+        + """
+hardware = ir.compile(add, platform="a2a3")
+with ChipWorker(RunConfig("a2a3")) as w:
+    out = torch.empty(512, 512)
+    hardware(x, x, out)
+    assert torch.equal(out, x * 2)
+    print(w.library_path)
+""",
+        PYPTO_ACL_LIBRARY=testing.mock_library_path(),
+    )
+    assert os.path.basename(done.stdout.strip()) == "libpypto_mock_acl.so", done.stderr
+
+
+def test_unknown_variable_gives_one_warning_record(tmp_path):
+    done = run_python(
+        EVERYTHING, PYPTO_MOCK_COERS="4", ASCEND_GLOBAL_LOG_LEVEL="2", ASCEND_PROCESS_LOG_PATH=str(tmp_path)
+    )
+    assert done.returncode == 0, done.stderr
+    records = [line for path in tmp_path.rglob("*.log") for line in path.read_text().splitlines()]
+    assert len([line for line in records if "PYPTO_MOCK_COERS" in line]) == 1
+
+
+def test_closing_with_tensors_gives_one_warning_record(tmp_path):
+    done = run_python(
+        """
+        import torch
+        from pypto.runtime import ChipWorker
+        w = ChipWorker()
+        kept = [w.alloc_tensor((100,), torch.float32) for _ in range(3)]
+        w.malloc(1000)
+        w.close()
+        """,
+        ASCEND_GLOBAL_LOG_LEVEL="2",
+        ASCEND_PROCESS_LOG_PATH=str(tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    records = [line for path in tmp_path.rglob("*.log") for line in path.read_text().splitlines() if "WARNING" in line]
+    assert len(records) == 1, records
+    assert "3" in records[0]
+
+
+@pytest.mark.parametrize("simd", ["plain", "avx2", "avx512"])
+def test_each_instruction_set_computes(simd):
+    done = run_python(PROGRAM + "assert torch.equal(compiled(x, x), x * 2)\nprint('right')", PYPTO_SIMD=simd)
+    assert done.stdout == "right\n", done.stderr
+
+
+def test_strict_mode():
+    done = run_python(
+        PROGRAM
+        + """
+w = ChipWorker()
+h = w.register(compiled)
+pending = [(h.submit(x * i, x, out := torch.empty(512, 512)), out, i) for i in range(20)]
+for completion, out, i in pending:
+    completion.wait()
+    assert torch.equal(out, x * (i + 1))
+w.close()
+print("right")
+""",
+        PYPTO_MOCK_STRICT="7",
+    )
+    assert done.stdout == "right\n", done.stderr
