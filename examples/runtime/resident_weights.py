@@ -1,0 +1,88 @@
+"""A resident weight: uploaded once, used by every call; compared with sending the weight along each time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import torch
+
+import pypto
+from pypto import ir
+from pypto.runtime import ChipWorker, RunConfig
+
+ROWS = 32
+BATCH = pypto.frontend.dynamic("batch")  # one name: equal in x and out
+
+
+@pypto.frontend.jit
+def linear(
+    x: pypto.Tensor([BATCH, 1024], pypto.DT_FP16),
+    weight: pypto.Tensor([1024, 4096], pypto.DT_FP16),
+    out: pypto.Tensor([BATCH, 4096], pypto.DT_FP16),
+):
+    pypto.set_cube_tile_shapes([32, 32], [256, 256], [256, 256])
+    for i in pypto.loop(0, x.shape[0], ROWS, name="rows"):
+        out[i : i + ROWS, :] = pypto.matmul(x[i : i + ROWS, :], weight, pypto.DT_FP16)
+
+
+def measure(handle, args, rounds: int = 15) -> tuple[float, float]:
+    """Median host and device time of a call, in microseconds."""
+    host, device = [], []
+    handle(*args)
+    for _ in range(rounds):
+        begin = time.perf_counter_ns()
+        handle(*args)
+        host.append((time.perf_counter_ns() - begin) / 1e3)
+        device.append(handle.device_wall_us())
+    return statistics.median(host), statistics.median(device)
+
+
+def check(batch: torch.Tensor, weight: torch.Tensor, out: torch.Tensor) -> float:
+    """Largest error against FP64, relative to the largest value."""
+    expected = batch.double() @ weight.double()
+    error = (out.double() - expected).abs().max() / expected.abs().max()
+    assert error < 1e-3, f"wrong result: relative error {error:.2e}"
+    return float(error)
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    config = RunConfig(platform="a2a3sim")
+    compiled = ir.compile(linear, platform=config.platform)
+    host_weight = torch.randn(1024, 4096).half()
+    batches = [torch.randn(rows, 1024).half() for rows in (1, 7, 32, 128)]
+
+    with ChipWorker(config=config) as worker:
+        weight = worker.alloc_tensor((1024, 4096), torch.float16, init=host_weight)
+        uploaded = worker.counters()["h2d_bytes"]
+        for batch in batches:
+            out = torch.empty(batch.shape[0], 4096, dtype=torch.float16)
+            compiled(batch, weight, out)
+            check(batch, host_weight, out)
+        activations = sum(batch.numel() * batch.element_size() for batch in batches)
+        copied = worker.counters()["h2d_bytes"] + worker.counters()["inline_bytes"] - uploaded
+        assert copied == activations, f"{copied} bytes copied, the activations are {activations}"
+
+        handle = worker.register(compiled)
+        print(
+            f"{'rows':>5} {'weight':>9} {'host us':>10} {'device us':>10} {'H2D bytes/call':>15} {'max rel. error':>15}"
+        )
+        for batch in batches:
+            out = torch.empty(batch.shape[0], 4096, dtype=torch.float16)
+            for name, argument in (("resident", weight), ("host", host_weight)):
+                before = worker.counters()
+                host_us, device_us = measure(handle, (batch, argument, out))
+                after = worker.counters()
+                calls = after["launches"] - before["launches"]
+                sent = (
+                    after["h2d_bytes"] - before["h2d_bytes"] + after["inline_bytes"] - before["inline_bytes"]
+                ) // calls
+                error = check(batch, host_weight, out)
+                print(f"{batch.shape[0]:5} {name:>9} {host_us:10.1f} {device_us:10.1f} {sent:15} {error:11.1e}")
+        print("counters:", worker.counters())
+        worker.free_tensor(weight)
+
+
+if __name__ == "__main__":
+    main()
