@@ -1,0 +1,115 @@
+"""Timing of small calls: pinned, interleaved in random order, samples with a context switch thrown away."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SAMPLE_NS = 600_000
+
+
+def pin(core: int = 0) -> None:
+    """Keeps the process on one of the cores it may use."""
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {allowed[core % len(allowed)]})
+
+
+def machine() -> dict[str, object]:
+    """What the figures were measured on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return {
+        "processor": next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), ""),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+@dataclass
+class Candidate:
+    """One call to time; `repeat` calls make one sample."""
+
+    name: str
+    call: Callable[[], object]
+    repeat: int = 0
+    samples: list[float] = field(default_factory=list)
+
+    def calibrate(self) -> None:
+        """Chooses how many calls fill one sample."""
+        self.repeat = 1
+        while True:
+            begin = time.perf_counter_ns()
+            for _ in range(self.repeat):
+                self.call()
+            elapsed = time.perf_counter_ns() - begin
+            if elapsed >= SAMPLE_NS // 2:
+                self.repeat = max(1, round(self.repeat * SAMPLE_NS / elapsed))
+                return
+            self.repeat *= 4
+
+    def sample(self, empty_ns: float) -> None:
+        """One sample in nanoseconds per call, less the cost of the loop itself."""
+        call, repeat = self.call, range(self.repeat)
+        switches = _switches()
+        begin = time.perf_counter_ns()
+        for _ in repeat:
+            call()
+        elapsed = time.perf_counter_ns() - begin
+        if _switches() == switches:
+            self.samples.append(elapsed / self.repeat - empty_ns)
+
+
+def _switches() -> int:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_nivcsw + usage.ru_nvcsw
+
+
+def _loop_cost() -> float:
+    """Nanoseconds of an empty loop step with a call of a function that does nothing."""
+    candidate = Candidate("empty", lambda: None)
+    candidate.calibrate()
+    for _ in range(30):
+        candidate.sample(0.0)
+    return statistics.median(candidate.samples)
+
+
+def measure(candidates: list[Candidate], rounds: int = 120, seed: int = 0) -> dict[str, dict[str, float]]:
+    """Times all candidates in one run; median and minimum in nanoseconds per call.
+
+    The candidate's own lambda frame is subtracted as measured on a lambda that does nothing.
+    """
+    order = random.Random(seed)
+    for candidate in candidates:
+        candidate.calibrate()
+    empty_ns = _loop_cost()
+    for _ in range(rounds):
+        for candidate in order.sample(candidates, len(candidates)):
+            candidate.sample(empty_ns)
+    return {
+        c.name: {"median_ns": statistics.median(c.samples), "min_ns": min(c.samples), "samples": len(c.samples)}
+        for c in candidates
+        if c.samples
+    }
+
+
+def report(
+    title: str, figures: dict[str, dict[str, float]], path: Path | None, extra: dict[str, object] | None = None
+) -> None:
+    """Prints a table and, with a path, writes the JSON beside the machine's description."""
+    print(f"\n{title}")
+    width = max(len(name) for name in figures)
+    print(f"{'':{width}} {'median ns':>12} {'min ns':>12}")
+    for name, row in figures.items():
+        print(f"{name:{width}} {row['median_ns']:12.1f} {row['min_ns']:12.1f}")
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        record = {"title": title, "machine": machine(), "figures": figures, **(extra or {})}
+        path.write_text(json.dumps(record, indent=1))
