@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Prepares a fresh machine: Debian packages when they are missing, and the virtual environment .venv with what
+# development needs. Run again at will; sourced scripts find the environment's programs first in PATH afterwards.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+need_debian=()
+command -v g++ >/dev/null || need_debian+=(g++)
+command -v cmake >/dev/null || need_debian+=(cmake)
+[ -e /usr/include/gtest/gtest.h ] || need_debian+=(libgtest-dev)
+[ -e /usr/include/gmock/gmock.h ] || need_debian+=(libgmock-dev)
+[ -e /usr/include/benchmark/benchmark.h ] || need_debian+=(libbenchmark-dev)
+command -v ccache >/dev/null || need_debian+=(ccache)
+if [ ${#need_debian[@]} -gt 0 ]; then
+  sudo=()
+  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${need_debian[@]}"
+fi
+
+[ -x "$root/.venv/bin/python" ] || python3 -m venv "$root/.venv"
+"$root/.venv/bin/python" -m pip install -q "torch==2.13.0"
+"$root/.venv/bin/python" -m pip install -q -r "$root/.ci/requirements.txt"
