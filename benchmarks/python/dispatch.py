@@ -85,7 +85,6 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=None)
     arguments = parser.parse_args()
     milliseconds = import_time()
-    pin()
     torch.set_num_threads(1)
     x, y, out = torch.randn(SHAPE), torch.randn(SHAPE), torch.empty(SHAPE)
     with ChipWorker(config=RunConfig()) as worker:
@@ -95,6 +94,8 @@ def main() -> None:
         rone = worker.alloc_tensor((1, 1), torch.float32)
         compiled = ir.compile(add)
         empty, handle = worker.register(ir.compile(trivial)), worker.register(compiled)
+        handle(x, y, out)
+        pin()
         figures = measure(
             [
                 Candidate("handle, three resident tensors, trivial kernel", lambda: empty(rx, ry, rone)),
