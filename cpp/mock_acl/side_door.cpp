@@ -63,7 +63,7 @@ uint64_t OwnStreams() {
 
 extern "C" {
 
-using namespace pypto::mock;  // NOLINT(google-build-using-namespace)
+using namespace pypto::mock;
 
 MOCK_EXPORT int32_t pypto_mock_version(void) { return PYPTO_MOCK_VERSION; }
 

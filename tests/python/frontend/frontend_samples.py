@@ -1,8 +1,14 @@
-"""Stand-ins for tensor arguments: only shape and dtype of samples are read."""
+"""What front-end tests share: stand-ins for tensor arguments, listings, and refusals with their place."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+import pytest
+
+import pypto
+from pypto import ir
 
 
 @dataclass(frozen=True)
@@ -20,3 +26,19 @@ def line_of(function, text: str) -> int:
         if text in lines[number - 1]:
             return number
     raise AssertionError(f"{text!r} is not in the kernel")
+
+
+def refuse(kernel, at: str, *texts: str, kind: type = ValueError) -> None:
+    """Compiling fails with these texts, of this kind, at the line that holds `at`."""
+    with pytest.raises(pypto.CompileError) as caught:
+        ir.compile(kernel)
+    assert isinstance(caught.value, kind)
+    for text in texts:
+        assert text in str(caught.value)
+    assert caught.value.lineno == line_of(kernel, at)
+
+
+def statements(kernel) -> list[str]:
+    """The listing without places, blank lines and dtypes."""
+    lines = [re.sub(r"\s+(# line \d+|name=\w+).*", "", line) for line in kernel.to_text().splitlines()[1:]]
+    return [re.sub(r" : FP32\[.*?\]( valid .*)?$", "", line) for line in lines if line.strip()]

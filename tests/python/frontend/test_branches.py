@@ -3,22 +3,13 @@
 import re
 
 import pytest
-from frontend_samples import line_of
+from frontend_samples import refuse
 
 import pypto
 from pypto import ir
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor
-
-
-def refuse(kernel, at: str, *texts: str, kind: type = ValueError):
-    with pytest.raises(pypto.CompileError) as caught:
-        ir.compile(kernel)
-    assert isinstance(caught.value, kind)
-    for text in texts:
-        assert text in str(caught.value)
-    assert caught.value.lineno == line_of(kernel, at)
 
 
 def plain(kernel) -> list[str]:

@@ -3,28 +3,13 @@
 import re
 
 import pytest
-from frontend_samples import line_of
+from frontend_samples import refuse, statements
 
 import pypto
 from pypto import ir
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor
-
-
-def refuse(kernel, at: str, *texts: str, kind: type = ValueError):
-    with pytest.raises(pypto.CompileError) as caught:
-        ir.compile(kernel)
-    assert isinstance(caught.value, kind)
-    for text in texts:
-        assert text in str(caught.value)
-    assert caught.value.lineno == line_of(kernel, at)
-
-
-def statements(kernel) -> list[str]:
-    """The listing without places, blank lines and dtypes."""
-    lines = [re.sub(r"\s+(# line \d+|name=\w+).*", "", line) for line in kernel.to_text().splitlines()[1:]]
-    return [re.sub(r" : FP32\[.*?\]( valid .*)?$", "", line) for line in lines if line.strip()]
 
 
 def test_rebound_tensor_lives_in_a_variable():

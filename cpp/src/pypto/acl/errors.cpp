@@ -55,7 +55,7 @@ base::StatusCode CodeFor(aclError code, FailureClass failure_class) {
 }  // namespace
 
 FailureClass ClassifyError(aclError code) {
-  using namespace acl_abi;  // NOLINT(google-build-using-namespace): the names of the codes
+  using namespace acl_abi;  // the names of the codes
   if (code == kSuccess) return FailureClass::kNone;
   if (OneOf(code, {kErrorUnsupported, kErrorFlagUnsupported, kErrorRtFeatureNotSupported})) {
     return FailureClass::kNotSupported;

@@ -60,7 +60,7 @@ class OwnedHandle {
 
   bool is_open() const noexcept { return raw_ != nullptr; }
   View view() const noexcept { return View(raw_); }
-  operator View() const noexcept { return view(); }  // NOLINT(google-explicit-constructor)
+  operator View() const noexcept { return view(); }
   void* raw() const noexcept { return raw_; }
   const Table& table() const noexcept { return *table_; }
   // Destroys now and says how that went; no effect when empty. After a failure the handle is still owned, and the

@@ -23,15 +23,15 @@ struct RawValue {
   std::variant<std::monostate, bool, int64_t, double, std::string, List, Pairs> data;
 
   RawValue() = default;
-  template <std::same_as<bool> T>                             // no pointer becomes a flag
-  RawValue(T value) : data(value) {}                          // NOLINT(google-explicit-constructor)
-  RawValue(int value) : data(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
-  RawValue(int64_t value) : data(value) {}                    // NOLINT(google-explicit-constructor)
-  RawValue(double value) : data(value) {}                     // NOLINT(google-explicit-constructor)
-  RawValue(const char* value) : data(std::string(value)) {}   // NOLINT(google-explicit-constructor)
-  RawValue(std::string value) : data(std::move(value)) {}     // NOLINT(google-explicit-constructor)
-  RawValue(List value) : data(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  RawValue(Pairs value) : data(std::move(value)) {}           // NOLINT(google-explicit-constructor)
+  template <std::same_as<bool> T>  // no pointer becomes a flag
+  RawValue(T value) : data(value) {}
+  RawValue(int value) : data(static_cast<int64_t>(value)) {}
+  RawValue(int64_t value) : data(value) {}
+  RawValue(double value) : data(value) {}
+  RawValue(const char* value) : data(std::string(value)) {}
+  RawValue(std::string value) : data(std::move(value)) {}
+  RawValue(List value) : data(std::move(value)) {}
+  RawValue(Pairs value) : data(std::move(value)) {}
 
   friend bool operator==(const RawValue&, const RawValue&) = default;
 };

@@ -10,7 +10,7 @@
 #include "pypto/acl_abi/error_codes.h"
 #include "pypto/acl_abi/function_types.h"
 
-using namespace pypto::acl_abi;  // NOLINT(google-build-using-namespace): a C library has no namespace
+using namespace pypto::acl_abi;  // a C library has no namespace
 
 namespace {
 

@@ -8,7 +8,7 @@
 #define FAKE_ACL_CODE 0
 #endif
 
-using namespace pypto::acl_abi;  // NOLINT(google-build-using-namespace): the list names the types
+using namespace pypto::acl_abi;  // the list names the types
 
 namespace {
 
