@@ -27,7 +27,7 @@ bash .ci/install.sh
 python -m pytest tests -n 2 --dist loadfile
 
 step "examples"
-for example in examples/*/*.py; do
+for example in examples/*/[!_]*.py; do
   echo "-- $example"
   python "$example"
 done
