@@ -231,7 +231,7 @@ TEST(Fault, BlocksThatDoNotFitTheProgram) {
     EXPECT_NE(result.outcome.message.find(text), std::string::npos) << result.outcome.message;
   };
   expect_bad([](auto* h) { h->magic = 0; }, "version");
-  expect_bad([](auto* h) { h->version = 9; }, "version 9, this engine reads version 1");
+  expect_bad([](auto* h) { h->version = 9; }, "version 9, this engine reads version 2");
   expect_bad([](auto* h) { h->bytes += 8; }, "its slots need");
   expect_bad([](auto* h) { h->parameter_count = 2; }, "the kernel takes 3 and 1");
   expect_bad([](auto* h) { h->symbol_count = 1000000; }, "its slots need");

@@ -52,28 +52,33 @@ class CoreEngine final : public Engine {
   }
 
  private:
+  // In place: rows of copies that the launch does not have stay zero.
   void WriteStatistics(uint64_t begin, bool ran, const Fault& fault, LaunchStatistics* to) const {
-    LaunchStatistics figures;
-    figures.launches = to->launches + 1;
-    figures.largest_peak_bytes = to->largest_peak_bytes;
-    figures.begin_ticks = begin;
-    figures.ticks_per_second = ticks_per_second_;
-    figures.fault = static_cast<uint32_t>(fault.kind);
-    figures.fault_place = fault.place;
-    figures.fault_value = fault.value;
-    if (ran) {
-      const LaunchCounts& counts = stitcher_.counts();
-      figures.root_instances = counts.root_instances;
-      figures.device_tasks = counts.device_tasks;
-      figures.leaf_tiles = counts.leaf_tiles;
-      figures.alloc_failures = counts.alloc_failures;
-      figures.peak_bytes = stitcher_.peaks();
-      for (size_t i = 0; i < figures.peak_bytes.size(); ++i) {
-        figures.largest_peak_bytes[i] = std::max(figures.largest_peak_bytes[i], figures.peak_bytes[i]);
+    to->launches += 1;
+    to->begin_ticks = begin;
+    to->ticks_per_second = ticks_per_second_;
+    to->fault = static_cast<uint32_t>(fault.kind);
+    to->fault_place = fault.place;
+    to->fault_value = fault.value;
+    const LaunchCounts counts = ran ? stitcher_.counts() : LaunchCounts{};
+    to->root_instances = counts.root_instances;
+    to->device_tasks = counts.device_tasks;
+    to->leaf_tiles = counts.leaf_tiles;
+    to->alloc_failures = counts.alloc_failures;
+    to->peak_bytes = {};
+    if (!ran) to->copy_peak_bytes = {};
+    const uint32_t copies = ran ? launch_.budget().parallelism : 0;
+    for (uint32_t copy = 0; copy < copies; ++copy) {
+      to->copy_peak_bytes[copy] = stitcher_.peaks(copy);
+      for (size_t pool = 0; pool < to->peak_bytes.size(); ++pool) {
+        to->peak_bytes[pool] = std::max(to->peak_bytes[pool], to->copy_peak_bytes[copy][pool]);
       }
     }
-    figures.end_ticks = base::Ticks();
-    *to = figures;
+    for (size_t pool = 0; pool < to->peak_bytes.size(); ++pool) {
+      to->largest_peak_bytes[pool] = std::max(to->largest_peak_bytes[pool], to->peak_bytes[pool]);
+    }
+    to->end_ticks = base::Ticks();
+    if (launch_.task_block() != nullptr) std::memcpy(launch_.task_block(), to, sizeof(*to));
   }
 
   static LaunchOutcome Describe(const LoadedExecutable& program, const Fault& fault) {

@@ -43,6 +43,7 @@ workspace::BudgetOptions OptionsOf(const program::PlanOptions& options) {
 bool LaunchState::Prepare(const LoadedExecutable& executable, std::span<const std::byte> block,
                           const AddressMap& memory, Fault* fault) {
   statistics_ = nullptr;
+  task_block_ = nullptr;
   if (!ReadHeader(executable, block, memory, fault)) return false;
   bool changed = serial_ != executable.serial();
   if (!ReadValues(executable, block, &changed, fault)) return false;
@@ -86,7 +87,20 @@ bool LaunchState::ReadHeader(const LoadedExecutable& executable, std::span<const
                       "the statistics block does not lie inside live device memory");
   }
   statistics_ = reinterpret_cast<program::LaunchStatistics*>(place);
-  return true;
+  return (header_.flags & program::kRecordTasks) == 0 || TranslateTaskBlock(memory, fault);
+}
+
+bool LaunchState::TranslateTaskBlock(const AddressMap& memory, Fault* fault) {
+  const uint64_t needed = program::TaskBlockBytes(header_.parallelism);
+  const bool fits = header_.parallelism <= program::kMostCopies && header_.tasks_bytes >= needed;
+  task_block_ = fits ? memory.Translate(header_.tasks_address, needed) : nullptr;
+  if (task_block_ != nullptr && reinterpret_cast<uintptr_t>(task_block_) % alignof(program::TaskEntry) == 0)
+    return true;
+  task_block_ = nullptr;
+  return fault->Set(
+      FaultKind::kBadAddress, 0, std::bit_cast<int64_t>(header_.tasks_address),
+      Format("the task block (%llu bytes, %llu needed) does not lie inside live device memory",
+             static_cast<unsigned long long>(header_.tasks_bytes), static_cast<unsigned long long>(needed)));
 }
 
 bool LaunchState::ReadValues(const LoadedExecutable& executable, std::span<const std::byte> block, bool* changed,

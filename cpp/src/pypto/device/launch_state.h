@@ -37,10 +37,13 @@ class LaunchState {
   std::byte* parameter(uint32_t index) const noexcept { return parameters_[index]; }
   std::byte* workspace() const noexcept { return workspace_; }
   program::LaunchStatistics* statistics() const noexcept { return statistics_; }
+  // Null when the launch records no tasks.
+  std::byte* task_block() const noexcept { return task_block_; }
 
  private:
   bool ReadHeader(const LoadedExecutable& executable, std::span<const std::byte> block, const AddressMap& memory,
                   Fault* fault);
+  bool TranslateTaskBlock(const AddressMap& memory, Fault* fault);
   bool ReadValues(const LoadedExecutable& executable, std::span<const std::byte> block, bool* changed, Fault* fault);
   bool ComputeSizes(const LoadedExecutable& executable, Fault* fault);
   bool ComputeBudget(const LoadedExecutable& executable, Fault* fault);
@@ -60,6 +63,7 @@ class LaunchState {
   std::vector<StorageSize> storage_sizes_;
   std::byte* workspace_ = nullptr;
   program::LaunchStatistics* statistics_ = nullptr;
+  std::byte* task_block_ = nullptr;
   uint64_t serial_ = 0;  // of the executable that sizes and budget are of; 0: none
 };
 

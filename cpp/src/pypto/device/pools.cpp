@@ -1,7 +1,6 @@
 // Blocks of outcasts: taken from pools, moved to boundary memory between tasks.
 #include "pypto/device/pools.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace pypto::device {
@@ -101,14 +100,9 @@ bool Pools::MoveToBoundary(uint32_t storage) {
   return true;
 }
 
-std::array<uint64_t, workspace::kPoolCount> Pools::peaks() const noexcept {
-  std::array<uint64_t, workspace::kPoolCount> peaks{};
-  for (const Copy& copy : copies_) {
-    for (int pool = 0; pool < workspace::kPoolCount; ++pool) {
-      peaks[pool] = std::max(peaks[pool], copy.arenas[pool].peak());
-    }
-  }
-  return peaks;
+std::array<uint64_t, workspace::kPoolCount> Pools::peaks(uint32_t copy) const noexcept {
+  const auto& arenas = copies_[copy].arenas;
+  return {arenas[0].peak(), arenas[1].peak(), arenas[2].peak()};
 }
 
 }  // namespace pypto::device

@@ -35,8 +35,8 @@ class Pools {
   std::byte* Data(uint32_t outcast) const noexcept;
   const std::vector<uint32_t>& outcasts() const noexcept { return outcasts_; }
 
-  // Largest bytes held in this launch, over all copies.
-  std::array<uint64_t, workspace::kPoolCount> peaks() const noexcept;
+  // Largest bytes that a copy held in this launch.
+  std::array<uint64_t, workspace::kPoolCount> peaks(uint32_t copy) const noexcept;
 
  private:
   struct Copy {

@@ -19,6 +19,7 @@ void Stitcher::Begin(const LoadedExecutable& executable, LaunchState* launch, Ta
   task_.Clear();
   const program::Plan& plan = executable.plan();
   pools_.Begin(plan, launch);
+  recorder_.Begin(launch->task_block(), launch->budget().parallelism);
   bindings_.assign(plan.storages.size(), {});
   seen_.assign(plan.storages.size(), 0);
   instance_number_ = 0;
@@ -105,6 +106,8 @@ bool Stitcher::MakeRoom(const RootProgram& root, uint32_t copy) {
     return true;
   if (task_.instances > 0) {
     ++counts_.alloc_failures;
+    const auto index = static_cast<size_t>(arena - &pools_.arena(copy, workspace::Pool::kRootInner));
+    recorder_.NoteFailure(static_cast<workspace::Pool>(index), requested_.unit_bytes[index], *arena);
     if (!Submit()) return false;
     ListNeeds(root);  // what was dead returned
     arena = full();
@@ -144,6 +147,7 @@ bool Stitcher::ResolveLeaves(const RootProgram& root) {
 
 bool Stitcher::Submit() {
   if (task_.instances == 0) return true;
+  recorder_.Close(counts_.device_tasks, task_.instances, pools_);
   ++counts_.device_tasks;
   if (!sink_->Run(task_)) return fault_->Set(FaultKind::kAborted, 0, 0, "the launch was aborted");
   const RootProgram& last = executable_->roots()[last_root_];

@@ -11,6 +11,7 @@
 #include "pypto/device/leaf_resolver.h"
 #include "pypto/device/pools.h"
 #include "pypto/device/task.h"
+#include "pypto/device/task_recorder.h"
 
 namespace pypto::device {
 
@@ -41,7 +42,7 @@ class Stitcher {
   bool Submit();
 
   const LaunchCounts& counts() const noexcept { return counts_; }
-  std::array<uint64_t, workspace::kPoolCount> peaks() const noexcept { return pools_.peaks(); }
+  std::array<uint64_t, workspace::kPoolCount> peaks(uint32_t copy) const noexcept { return pools_.peaks(copy); }
 
  private:
   bool ChooseLeaves(const RootProgram& root);
@@ -56,6 +57,7 @@ class Stitcher {
   Fault* fault_ = nullptr;
   Pools pools_;
   Task task_;
+  TaskRecorder recorder_;
   uint32_t last_root_ = 0;  // of the present task
   LaunchCounts counts_;
   std::vector<Binding> bindings_;  // per storage

@@ -7,6 +7,12 @@
 //                     scalar: int64, or the bits of a double
 //   symbols           i64 × symbol_count
 //   inline data       host inputs of at most kInlineLimit bytes each, each at a multiple of 64
+//
+// A launch with kRecordTasks also names a task block, written by the engine:
+//
+//   LaunchStatistics  of this launch, at the start of kTaskBlockHeader bytes
+//   TaskEntry         one per device task, at most kMostTaskEntries; one more sums all further tasks
+//   TaskPools         behind each entry, one per parallel copy
 #pragma once
 
 #include <array>
@@ -16,14 +22,17 @@
 namespace pypto::program {
 
 inline constexpr uint32_t kLaunchMagic = 0x4c505950;  // "PYPL"
-inline constexpr uint16_t kLaunchVersion = 1;
+inline constexpr uint16_t kLaunchVersion = 2;
 inline constexpr uint64_t kInlineFlag = uint64_t{1} << 63;
 inline constexpr uint64_t kInlineLimit = 2048;
 inline constexpr uint64_t kInlineAlignment = 64;
 inline constexpr uint64_t kStatisticsBytes = 4096;
+inline constexpr uint64_t kTaskBlockHeader = 512;
+inline constexpr uint64_t kMostTaskEntries = 1024;
+inline constexpr uint32_t kMostCopies = 8;  // of the workspace
 
 enum LaunchFlags : uint16_t {
-  kRecordTasks = 1,  // write one entry per device task into the statistics block
+  kRecordTasks = 1,  // write the task block
 };
 
 struct LaunchPool {
@@ -46,6 +55,8 @@ struct LaunchHeader {
   uint64_t workspace_bytes = 0;
   uint64_t statistics_address = 0;  // 0: none wanted
   uint64_t statistics_bytes = 0;
+  uint64_t tasks_address = 0;  // of the task block; read with kRecordTasks only
+  uint64_t tasks_bytes = 0;
   std::array<LaunchPool, 3> pools;  // root_inner, assemble_outcast, exclusive_outcast
   uint64_t boundary_offset = 0;
   uint64_t boundary_bytes = 0;
@@ -55,10 +66,10 @@ struct LaunchHeader {
 };
 
 static_assert(sizeof(LaunchPool) == 32);
-static_assert(sizeof(LaunchHeader) == 184);
+static_assert(sizeof(LaunchHeader) == 200);
 static_assert(offsetof(LaunchHeader, workspace_address) == 24);
-static_assert(offsetof(LaunchHeader, pools) == 56);
-static_assert(offsetof(LaunchHeader, max_instances_per_task) == 176);
+static_assert(offsetof(LaunchHeader, pools) == 72);
+static_assert(offsetof(LaunchHeader, max_instances_per_task) == 192);
 
 // Why a launch ended early.
 enum class FaultKind : uint32_t {
@@ -87,10 +98,40 @@ struct LaunchStatistics {
   uint64_t device_tasks = 0;
   uint64_t leaf_tiles = 0;
   uint64_t alloc_failures = 0;
-  std::array<uint64_t, 3> peak_bytes{};          // this launch
-  std::array<uint64_t, 3> largest_peak_bytes{};  // over the launches of this handle
+  std::array<uint64_t, 3> peak_bytes{};                                // this launch
+  std::array<uint64_t, 3> largest_peak_bytes{};                        // over the launches of this handle
+  std::array<std::array<uint64_t, 3>, kMostCopies> copy_peak_bytes{};  // this launch, per copy of the workspace
 };
 
-static_assert(sizeof(LaunchStatistics) <= 256);
+static_assert(sizeof(LaunchStatistics) == 320);
+static_assert(sizeof(LaunchStatistics) <= kTaskBlockHeader);
+
+// One device task, or the sum of several.
+struct TaskEntry {
+  uint64_t tasks = 0;           // 1; more in the entry that sums
+  uint64_t root_instances = 0;  // stitched into it
+  uint64_t alloc_failures = 0;  // 1: closed because a pool could not serve the next instance
+  uint32_t failed_pool = 0;     // the next four are of the last failure
+  uint32_t reserved = 0;
+  uint64_t requested = 0;  // bytes that the instance takes from that pool
+  uint64_t available = 0;
+  uint64_t capacity = 0;
+};
+
+// The pools of one copy during the tasks of an entry, in bytes.
+struct TaskPools {
+  std::array<uint64_t, 3> current{};  // held when the (last) task was closed
+  std::array<uint64_t, 3> peak{};     // the most that was held
+};
+
+static_assert(sizeof(TaskEntry) == 56);
+static_assert(sizeof(TaskPools) == 48);
+
+constexpr uint64_t TaskEntryBytes(uint32_t parallelism) noexcept {
+  return sizeof(TaskEntry) + parallelism * sizeof(TaskPools);
+}
+constexpr uint64_t TaskBlockBytes(uint32_t parallelism) noexcept {
+  return kTaskBlockHeader + (kMostTaskEntries + 1) * TaskEntryBytes(parallelism);
+}
 
 }  // namespace pypto::program

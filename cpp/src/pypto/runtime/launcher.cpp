@@ -7,6 +7,7 @@
 
 #include "pypto/base/checked.h"
 #include "pypto/base/clock.h"
+#include "pypto/log/log.h"
 #include "pypto/program/expr.h"
 #include "pypto/runtime/trace.h"
 
@@ -28,23 +29,21 @@ bool Overlaps(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 
 uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) {
-  workspace::BudgetOptions budget;
-  budget.stitch_function_max_num = options.stitch_function_max_num;
-  budget.max_workspace_kb = options.max_workspace_kb;
-  budget.num_per_pool = options.stitch_function_num_per_pool;
-  budget.parallelism = options.parallelism;
-  return budget;
-}
-
 }  // namespace
+
+workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) noexcept {
+  return {options.stitch_function_max_num, options.max_workspace_kb, options.stitch_function_num_per_pool,
+          options.parallelism};
+}
 
 Launcher::Launcher(WorkerState* state, DeviceProgram* program)
     : state_(state),
       image_(program->image_pointer()),
       program_(program),
       signature_(image_->plan),
-      statistics_(state->table(), &state->allocator(), &state->counters(), "statistics of " + program->plan().name) {
+      statistics_(state->table(), &state->allocator(), &state->counters(), "statistics of " + program->plan().name),
+      task_blocks_(state->table(), &state->allocator(), program::TaskBlockBytes(program->plan().options.parallelism),
+                   "task records of " + program->plan().name) {
   const size_t parameters = signature_.rules().size();
   const size_t symbols = signature_.symbol_count();
   prepared_.resize(parameters);
@@ -77,6 +76,8 @@ Status Launcher::Close() {
   Status first = scope.status();
   if (set_ != nullptr) program_->ReturnSet(std::exchange(set_, nullptr));
   first.Attach(statistics_.Release());
+  first.Attach(task_blocks_.Release());
+  task_block_ = 0;
   first.Attach(state_->programs().Release(std::exchange(program_, nullptr)));
   state_->RemoveLauncher(this);
   prepared_ok_ = false;
@@ -114,6 +115,9 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
   if (SizesChanged()) [[unlikely]]
     PYPTO_RETURN_IF_ERROR(ResolveSizes());
   PYPTO_RETURN_IF_ERROR(PlaceArguments());
+  const bool records = log::Enabled(log::Level::kInfo);
+  if (records || header().flags != 0) [[unlikely]]
+    SwitchRecords(records);
   if (traced) [[unlikely]]
     marks_.placed = base::MonotonicNanoseconds();
   prepared_ok_ = true;

@@ -10,13 +10,17 @@
 
 #include "pypto/program/launch_block.h"
 #include "pypto/runtime/device_program.h"
+#include "pypto/runtime/launch_records.h"
 #include "pypto/runtime/pending_launch.h"
 #include "pypto/runtime/registration.h"
 #include "pypto/runtime/statistics_blocks.h"
+#include "pypto/runtime/task_blocks.h"
 #include "pypto/runtime/worker_state.h"
 #include "pypto/workspace/budget.h"
 
 namespace pypto::runtime {
+
+workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) noexcept;
 
 // Keeps the launch block, the figures resolved for the last sizes and a staging set, so that a call with the sizes of
 // the last one allocates nothing. Owned by a Registration, or by the worker's queue of dropped handles.
@@ -47,6 +51,9 @@ class Launcher {
   base::Status Run(const CallOptions& options);
   base::Result<std::shared_ptr<PendingLaunch>> RunAsync(const Interrupt& interrupt);
   base::Result<LaunchReport> Report();
+  // A launch that recorded its tasks has ended: its records, at level INFO. Never fails a launch. Context current.
+  void WriteRecords(uint64_t task_block, const workspace::Budget& budget);
+  TaskBlocks& task_blocks() noexcept { return task_blocks_; }
   // Of the last launch, as the device wrote them.
   base::Result<program::LaunchStatistics> ReadStatistics() { return statistics_.ReadLast(); }
 
@@ -78,6 +85,7 @@ class Launcher {
   base::Status PlaceArguments();
   base::Status StageArgument(size_t index, Prepared* prepared);
   void FillHeader();
+  [[gnu::cold]] void SwitchRecords(bool on);
 
   base::Status CopyIn();
   base::Status CopyOut();
@@ -120,6 +128,10 @@ class Launcher {
   uint32_t inline_begin_ = 0;
   StagingSet* set_ = nullptr;  // kept between calls; given away by a submitted launch
   StatisticsBlocks statistics_;
+  TaskBlocks task_blocks_;
+  uint64_t task_block_ = 0;    // kept between calls; given away by a submitted launch
+  LaunchRecords records_;      // of the last launch that recorded its tasks and was waited for
+  bool ignored_said_ = false;  // which options the depths per pool overrule
 };
 
 }  // namespace pypto::runtime

@@ -26,7 +26,10 @@ Status Launcher::Run(const CallOptions& options) {
   PYPTO_RETURN_IF_ERROR(CopyIn());
   PYPTO_RETURN_IF_ERROR(Launch());
   PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
-  return CopyOut();
+  PYPTO_RETURN_IF_ERROR(CopyOut());
+  if (header().flags != 0) [[unlikely]]
+    WriteRecords(task_block_, budget_);
+  return base::OkStatus();
 }
 
 Status Launcher::RunTimed(const CallOptions& options) {
@@ -48,6 +51,7 @@ Status Launcher::RunTimed(const CallOptions& options) {
       statistics.ticks_per_second > 0 ? static_cast<int64_t>(ticks / statistics.ticks_per_second * 1e9) : 0;
   if (options.times != nullptr) *options.times = times;
   if (TraceOn()) WriteSpans(times, begin, copied, ended);
+  if (header().flags != 0) WriteRecords(task_block_, budget_);
   return base::OkStatus();
 }
 
@@ -152,7 +156,7 @@ Status Launcher::WaitForEnd(const CallOptions& options) {
 
 Status Launcher::Unfinished(WaitEnd end, Status cause) {
   const std::string& kernel = image_->plan.name;
-  state_->Abandon(program_, std::exchange(set_, nullptr), kernel);
+  state_->Abandon({program_, std::exchange(set_, nullptr), &task_blocks_, std::exchange(task_block_, 0), kernel});
   switch (end) {
     case WaitEnd::kDone: break;
     case WaitEnd::kTimedOut: return state_->TimeoutStatus(state_->config().timeout_ms.value_or(0), kernel);
@@ -171,6 +175,9 @@ std::shared_ptr<PendingLaunch> Launcher::MakePending(acl::Event event) {
   pending->launcher = this;
   pending->program = program_;
   pending->set = std::exchange(set_, nullptr);
+  if (header().flags != 0) [[unlikely]] {
+    pending->recorded = std::make_unique<RecordedLaunch>(RecordedLaunch{std::exchange(task_block_, 0), budget_});
+  }
   pending->event = std::move(event);
   const std::span<const ParameterRule> rules = signature_.rules();
   for (size_t i = 0; i < prepared_.size(); ++i) {
@@ -206,30 +213,6 @@ Result<std::shared_ptr<PendingLaunch>> Launcher::RunAsync(const Interrupt& inter
   state_->MarkDeviceDone(pending.get(), waited);
   state_->FinishPending(pending);
   return waited;
-}
-
-Result<LaunchReport> Launcher::Report() {
-  PYPTO_RETURN_IF_ERROR(CheckOpen());
-  state_->TakeInDropped();
-  PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy({}));
-  const acl::ContextScope scope(state_->table(), state_->session().context());
-  PYPTO_RETURN_IF_ERROR(scope.status());
-  LaunchReport report;
-  report.kernel = image_->plan.name;
-  PYPTO_ASSIGN_OR_RETURN(report.statistics, statistics_.ReadLast());
-  PYPTO_ASSIGN_OR_RETURN(const StatisticsBlocks::Totals totals, statistics_.ReadTotals());
-  report.launches = totals.launches;
-  report.max_recommended_depths = totals.max_recommended;
-  report.budget = budget_;
-  const program::LaunchStatistics& last = report.statistics;
-  if (last.launches == 0) return report;
-  if (last.ticks_per_second > 0) {
-    report.device_wall_us = static_cast<double>(last.end_ticks - last.begin_ticks) / last.ticks_per_second * 1e6;
-  }
-  report.usage.peak = last.peak_bytes;
-  for (size_t i = 0; i < workspace::kPoolCount; ++i) report.usage.capacity[i] = budget_.pools[i].capacity;
-  report.recommendation = workspace::Recommend(budget_, workspace::PoolPeaks{last.peak_bytes});
-  return report;
 }
 
 }  // namespace pypto::runtime

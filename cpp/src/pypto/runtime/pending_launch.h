@@ -11,10 +11,17 @@
 #include "pypto/acl/event.h"
 #include "pypto/runtime/device_program.h"
 #include "pypto/runtime/resident_tensor.h"
+#include "pypto/workspace/budget.h"
 
 namespace pypto::runtime {
 
 class Launcher;
+
+// Of a launch that records its tasks.
+struct RecordedLaunch {
+  uint64_t task_block = 0;  // of its launcher's
+  workspace::Budget budget;
+};
 
 // Shared by its Completion and, until it is finished, by the worker's list. Thread rule: inside the worker's gate,
 // except `finished`, `waiters` and waiting for `event`, which a thread outside may do while it counts as a waiter.
@@ -25,11 +32,12 @@ struct PendingLaunch {
     uint64_t bytes = 0;
   };
   std::string kernel;
-  const Launcher* launcher = nullptr;
+  Launcher* launcher = nullptr;
   DeviceProgram* program = nullptr;
   StagingSet* set = nullptr;
   std::vector<Output> outputs;
   std::vector<TensorRef> tensors;
+  std::unique_ptr<RecordedLaunch> recorded;  // null: it records nothing
   acl::Event event;
   bool device_done = false;
   base::Status status;  // read after `finished`

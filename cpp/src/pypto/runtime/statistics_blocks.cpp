@@ -35,7 +35,7 @@ Result<uint64_t> StatisticsBlocks::Select(const workspace::Budget& budget) {
   if (block == nullptr && blocks_.size() < kMostBlocks) {
     PYPTO_ASSIGN_OR_RETURN(const uint64_t address,
                            allocator_->Allocate(program::kStatisticsBytes, MemoryKind::kPrograms, label_));
-    Status zeroed = Zero(address);
+    Status zeroed = ZeroStatistics(table_, address);
     if (!zeroed.ok()) {
       zeroed.Attach(allocator_->Free(address));
       return zeroed;
@@ -46,7 +46,7 @@ Result<uint64_t> StatisticsBlocks::Select(const workspace::Budget& budget) {
     block = &*std::min_element(blocks_.begin(), blocks_.end(),
                                [](const Block& a, const Block& b) { return a.last_use < b.last_use; });
     PYPTO_ASSIGN_OR_RETURN(const LaunchStatistics old, Read(block->address));
-    PYPTO_RETURN_IF_ERROR(Zero(block->address));
+    PYPTO_RETURN_IF_ERROR(ZeroStatistics(table_, block->address));
     Add(*block, old, &evicted_);
     block->budget = budget;
   }
@@ -55,13 +55,13 @@ Result<uint64_t> StatisticsBlocks::Select(const workspace::Budget& budget) {
   return selected_;
 }
 
-Status StatisticsBlocks::Zero(uint64_t address) {
+Status ZeroStatistics(const acl::Table& table, uint64_t address) {
   auto* target = reinterpret_cast<void*>(address);
-  if (table_.Has(acl::CallId::aclrtMemset)) {
-    return PYPTO_ACL_CALL(table_, aclrtMemset, target, program::kStatisticsBytes, 0, program::kStatisticsBytes);
+  if (table.Has(acl::CallId::aclrtMemset)) {
+    return PYPTO_ACL_CALL(table, aclrtMemset, target, program::kStatisticsBytes, 0, program::kStatisticsBytes);
   }
   static constexpr std::array<uint8_t, program::kStatisticsBytes> kZeros{};
-  return PYPTO_ACL_CALL(table_, aclrtMemcpy, target, program::kStatisticsBytes, kZeros.data(), kZeros.size(),
+  return PYPTO_ACL_CALL(table, aclrtMemcpy, target, program::kStatisticsBytes, kZeros.data(), kZeros.size(),
                         acl_abi::kMemcpyHostToDevice);
 }
 

@@ -12,6 +12,9 @@
 
 namespace pypto::runtime {
 
+// Zeroes the first kStatisticsBytes at `address`. Context current.
+base::Status ZeroStatistics(const acl::Table& table, uint64_t address);
+
 // The device keeps maxima per block; launches with another budget get another block, so that maxima and units belong
 // together. At most kMostBlocks: then the one unused for longest is read, remembered in sums, and used again.
 // Owned by a Launcher. Thread rule: inside the worker's gate, context current.
@@ -44,7 +47,6 @@ class StatisticsBlocks {
     uint64_t last_use = 0;
   };
   Block* Find(const workspace::Budget& budget) noexcept;
-  base::Status Zero(uint64_t address);
   base::Result<program::LaunchStatistics> Read(uint64_t address);
   static void Add(const Block& block, const program::LaunchStatistics& statistics, Totals* totals);
 

@@ -51,16 +51,13 @@ std::string WorkerState::DescribeInFlight(const std::string& more) const {
   return text.empty() ? "nothing that is known" : text;
 }
 
-void WorkerState::Abandon(DeviceProgram* program, StagingSet* set, const std::string& kernel) {
-  abandoned_.push_back({program, set, kernel});
-}
-
 void WorkerState::SettleInFlight() {
   for (const std::shared_ptr<PendingLaunch>& pending : pending_) {
     if (!pending->device_done) MarkDeviceDone(pending.get(), base::OkStatus());
   }
   for (const Abandoned& abandoned : abandoned_) {
     if (abandoned.set != nullptr) abandoned.program->ReturnSet(abandoned.set);
+    if (abandoned.task_block != 0) abandoned.task_blocks->Return(abandoned.task_block);
   }
   abandoned_.clear();
 }
@@ -145,6 +142,21 @@ bool WorkerState::PollPending(PendingLaunch* pending) {
   return true;
 }
 
+// When it is not known to have ended, its staging is in use until the stream is idle.
+void WorkerState::ReleaseDeviceMemory(PendingLaunch* pending) {
+  Abandoned held{pending->program, std::exchange(pending->set, nullptr), &pending->launcher->task_blocks(), 0,
+                 pending->kernel};
+  if (pending->recorded != nullptr) held.task_block = std::exchange(pending->recorded, nullptr)->task_block;
+  const bool ended = pending->status.ok() || !stream_busy_ || broken();
+  if (held.set == nullptr && held.task_block == 0) return;
+  if (!ended) {
+    Abandon(std::move(held));
+    return;
+  }
+  if (held.set != nullptr) held.program->ReturnSet(held.set);
+  if (held.task_block != 0) held.task_blocks->Return(held.task_block);
+}
+
 void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
   if (pending->finished.load(std::memory_order_relaxed)) return;
   const acl::ContextScope scope(table(), session().context());
@@ -161,11 +173,10 @@ void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
     counters_.d2h_copies += 1;
     counters_.d2h_bytes += output.bytes;
   }
-  // When it is not known to have ended, its staging is in use until the stream is idle.
-  const bool ended = pending->status.ok() || !stream_busy_ || broken();
-  if (pending->set != nullptr && ended) pending->program->ReturnSet(pending->set);
-  if (pending->set != nullptr && !ended) Abandon(pending->program, pending->set, pending->kernel);
-  pending->set = nullptr;
+  if (pending->recorded != nullptr && pending->status.ok()) {
+    pending->launcher->WriteRecords(pending->recorded->task_block, pending->recorded->budget);
+  }
+  ReleaseDeviceMemory(pending.get());
   pending->tensors.clear();
   // Threads that wait for the event outside the gate leave within a slice.
   while (pending->waiters.load(std::memory_order_acquire) != 0) sched_yield();

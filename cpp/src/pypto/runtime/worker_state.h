@@ -17,6 +17,7 @@
 #include "pypto/runtime/device_session.h"
 #include "pypto/runtime/pending_launch.h"
 #include "pypto/runtime/run_config.h"
+#include "pypto/runtime/task_blocks.h"
 #include "pypto/runtime/tensor_registry.h"
 
 namespace pypto::runtime {
@@ -92,8 +93,15 @@ class WorkerState {
     if (!pending_.empty() || !abandoned_.empty()) [[unlikely]]
       SettleInFlight();
   }
-  // A launch whose wait did not succeed: its staging, if any, is in use until the stream is idle.
-  void Abandon(DeviceProgram* program, StagingSet* set, const std::string& kernel);
+  // A launch whose wait did not succeed: its staging and its task block, if any, are in use until the stream is idle.
+  struct Abandoned {
+    DeviceProgram* program = nullptr;
+    StagingSet* set = nullptr;
+    TaskBlocks* task_blocks = nullptr;
+    uint64_t task_block = 0;
+    std::string kernel;
+  };
+  void Abandon(Abandoned launch) { abandoned_.push_back(std::move(launch)); }
   // After an interrupt: aborts everything in flight, or leaves it running where the library cannot abort.
   void AbortWork();
   // The device reported `cause`. When the code says that the context is of no more use (a kernel fault, a lost device)
@@ -131,12 +139,6 @@ class WorkerState {
   void MarkDeviceDone(PendingLaunch* pending, base::Status status);
 
  private:
-  struct Abandoned {
-    DeviceProgram* program;
-    StagingSet* set;
-    std::string kernel;
-  };
-
   void SetFacts();
   base::Status Adopt(base::Result<std::unique_ptr<DeviceSession>> session);
   void Break(const base::Status& cause);
@@ -144,6 +146,7 @@ class WorkerState {
   [[gnu::cold]] base::Status ExplainUnusable() const;
   [[gnu::cold]] void FreeDropped();
   [[gnu::cold]] void SettleInFlight();
+  void ReleaseDeviceMemory(PendingLaunch* pending);
   base::Status FinishWork();
   base::Status ReleaseEverything();
   void ReportHeld(const TensorRegistry::Held& held) const;
