@@ -252,6 +252,53 @@ class Completion:
     def done(self) -> bool: ...
     def result(self) -> Any: ...
 
+class WorkspaceTask:
+    """
+    One device task of a launch; behind 1,024 of them one that sums all further ones. Bytes.
+    """
+
+    @property
+    def task_id(self) -> int: ...
+
+    @property
+    def tasks(self) -> int:
+        """1, or how many tasks it sums."""
+
+    @property
+    def stitch_count(self) -> int:
+        """Root instances in it."""
+
+    @property
+    def alloc_failures(self) -> int:
+        """1 when a full pool closed it."""
+
+    @property
+    def failed_pool(self) -> str | None:
+        """The pool that closed it, or None."""
+
+    @property
+    def requested(self) -> int:
+        """What the next instance takes from that pool."""
+
+    @property
+    def available(self) -> int: ...
+
+    @property
+    def capacity(self) -> int: ...
+
+    @property
+    def recommended_depths(self) -> dict[str, int]: ...
+
+    @property
+    def copies(self) -> list[dict[str, dict[str, int]]]:
+        """
+        Per parallel copy and pool: current (when the task was closed), peak, capacity.
+        """
+
+    def to_dict(self) -> dict: ...
+
+    def __repr__(self) -> str: ...
+
 class WorkspaceReport:
     """Figures of the last launch of a handle; bytes, microseconds."""
 
@@ -266,6 +313,13 @@ class WorkspaceReport:
     def device_wall_us(self) -> float: ...
 
     @property
+    def mode(self) -> str:
+        """Which option rules: by count, by memory, per pool."""
+
+    @property
+    def parallelism(self) -> int: ...
+
+    @property
     def root_instances(self) -> int: ...
 
     @property
@@ -278,35 +332,51 @@ class WorkspaceReport:
     def alloc_failures(self) -> int: ...
 
     @property
-    def total_bytes(self) -> int: ...
+    def total_bytes(self) -> int:
+        """The workspace without the engine's own items."""
 
     @property
     def boundary_bytes(self) -> int: ...
 
     @property
-    def parallelism(self) -> int: ...
+    def unit_bytes(self) -> dict[str, int]:
+        """What depth 1 takes."""
 
     @property
-    def peak_bytes(self) -> dict: ...
+    def peak_bytes(self) -> dict[str, int]:
+        """The most over all copies."""
 
     @property
-    def capacity_bytes(self) -> dict: ...
+    def capacity_bytes(self) -> dict[str, int]: ...
 
     @property
-    def unit_bytes(self) -> dict: ...
+    def actual_depths(self) -> dict[str, int]: ...
 
     @property
-    def actual_depths(self) -> dict: ...
+    def recommended_depths(self) -> dict[str, int]: ...
 
     @property
-    def recommended_depths(self) -> dict: ...
-
-    @property
-    def max_recommended_depths(self) -> dict:
+    def max_recommended_depths(self) -> dict[str, int]:
         """Element-wise maximum over all launches of the handle."""
 
     @property
-    def next_depth_total_bytes(self) -> dict: ...
+    def next_depth_total_bytes(self) -> dict[str, int]:
+        """By how much the workspace grows when that depth is raised by one."""
+
+    @property
+    def copies(self) -> list[dict[str, dict[str, int]]]:
+        """Per parallel copy and pool: peak and capacity."""
+
+    @property
+    def tasks(self) -> list[WorkspaceTask]:
+        """
+        The device tasks of the last launch, when it ran with log level INFO; else empty.
+        """
+
+    def to_dict(self) -> dict:
+        """Everything, as plain values."""
+
+    def __str__(self) -> str: ...
 
     def __repr__(self) -> str: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypto._core import Completion, DeviceTensor, RegistrationHandle, WorkspaceReport
+from pypto._core import Completion, DeviceTensor, RegistrationHandle, WorkspaceReport, WorkspaceTask
 from pypto.runtime.benchmark import BenchmarkStats, benchmark
 from pypto.runtime.config import RunConfig
 from pypto.runtime.dispatch import default_platform, dispatch_compiled, dispatch_kernel
@@ -19,6 +19,7 @@ __all__ = [
     "RunConfig",
     "RunResult",
     "WorkspaceReport",
+    "WorkspaceTask",
     "benchmark",
     "default_platform",
     "dispatch_compiled",
