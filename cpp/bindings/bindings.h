@@ -17,6 +17,7 @@ void bind_registration_handle(nanobind::module_& module);
 void bind_worker(nanobind::module_& module);
 void bind_benchmark(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
+void bind_log(nanobind::module_& module);
 void bind_testing(nanobind::module_& module);
 
 }  // namespace pypto::bindings

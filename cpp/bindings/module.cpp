@@ -31,5 +31,6 @@ NB_MODULE(_core, module) {
   pypto::bindings::bind_worker(module);
   pypto::bindings::bind_benchmark(module);
   pypto::bindings::bind_trace(module);
+  pypto::bindings::bind_log(module);
   pypto::bindings::bind_testing(module);
 }

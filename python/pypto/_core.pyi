@@ -473,6 +473,18 @@ def set_trace(arg: str, /) -> None: ...
 
 def set_trace_callback(listener: object | None) -> None: ...
 
+def set_log_level(level: int | None) -> None:
+    """0 DEBUG … 4 NULL; None: the environment's."""
+
+def log_level() -> int: ...
+
+def set_log_root(arg: str, /) -> None: ...
+
+def set_log_to_stdout(arg: bool, /) -> None: ...
+
+def current_log_file() -> str:
+    """Path of the open plog file; empty when none is."""
+
 class MockControl:
     """The side door of one mock ACL library."""
 

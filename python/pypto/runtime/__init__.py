@@ -6,6 +6,7 @@ from pypto._core import Completion, DeviceTensor, RegistrationHandle, WorkspaceR
 from pypto.runtime.benchmark import BenchmarkStats, benchmark
 from pypto.runtime.config import RunConfig
 from pypto.runtime.dispatch import default_platform, dispatch_compiled, dispatch_kernel
+from pypto.runtime.log import log
 from pypto.runtime.run import RunResult, run
 from pypto.runtime.trace import trace
 from pypto.runtime.worker import ChipWorker
@@ -24,6 +25,7 @@ __all__ = [
     "default_platform",
     "dispatch_compiled",
     "dispatch_kernel",
+    "log",
     "run",
     "trace",
 ]

@@ -4,13 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <mutex>
+
+#include "pypto/base/process.h"
 
 namespace pypto::log {
 namespace {
@@ -22,6 +26,47 @@ constexpr uint64_t kZoneOffsetMask = (uint64_t{1} << kZoneOffsetBits) - 1;
 constexpr int64_t kZoneOffsetBias = 524288;      // half of the range
 std::atomic<uint64_t> zone_cache{~uint64_t{0}};  // slot and biased offset
 std::mutex zone_mutex;
+
+// The number of this process: a system call once per process, forked ones too.
+int ProcessId() noexcept {
+  static std::atomic<uint64_t> known{0};  // generation and number
+  const auto generation = static_cast<uint32_t>(base::ProcessGeneration());
+  const uint64_t value = known.load(std::memory_order_relaxed);
+  if (value >> 32 == generation) [[likely]]
+    return static_cast<int>(value & 0xFFFFFFFFU);
+  const int number = getpid();
+  known.store(uint64_t{generation} << 32 | static_cast<uint32_t>(number), std::memory_order_relaxed);
+  return number;
+}
+
+// Writes behind each other into a buffer; what does not fit is left out.
+class Cursor {
+ public:
+  Cursor(char* begin, size_t room) noexcept : begin_(begin), room_(room) {}
+
+  Cursor& Text(std::string_view text) noexcept {
+    const size_t count = std::min(text.size(), room_ - used_);
+    std::memcpy(begin_ + used_, text.data(), count);
+    used_ += count;
+    return *this;
+  }
+  Cursor& Number(int number) noexcept {
+    std::array<char, 12> digits;
+    const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    return Text({digits.data(), static_cast<size_t>(end - digits.data())});
+  }
+  Cursor& Digits(int number, size_t count) noexcept {
+    std::array<char, 4> digits;
+    for (size_t i = count; i-- > 0; number /= 10) digits[i] = static_cast<char>('0' + number % 10);
+    return Text({digits.data(), count});
+  }
+  size_t used() const noexcept { return used_; }
+
+ private:
+  char* begin_;
+  size_t room_;
+  size_t used_ = 0;
+};
 
 }  // namespace
 
@@ -80,18 +125,14 @@ LocalTime ToLocalTime(int64_t microseconds_since_epoch) noexcept {
 
 void FormattedRecord::FormatPrefix(const RecordPlace& place) noexcept {
   const LocalTime now = ToLocalTime(MicrosecondsSinceEpoch());
-  const std::string_view level = LevelName(place.level);
-  int length =
-      std::snprintf(bytes_.data(), kMaxRecordBytes, "[%.*s] %.*s(%d,%.255s):%04d-%02d-%02d-%02d:%02d:%02d.%03d.%03d ",
-                    static_cast<int>(level.size()), level.data(), static_cast<int>(place.module.size()),
-                    place.module.data(), static_cast<int>(getpid()), program_invocation_short_name, now.year, now.month,
-                    now.day, now.hour, now.minute, now.second, now.millisecond, now.microsecond);
-  size_t used = std::min<size_t>(length > 0 ? static_cast<size_t>(length) : 0, kMaxRecordBytes - 1);
-  if (place.file != nullptr) {
-    length = std::snprintf(bytes_.data() + used, kMaxRecordBytes - used, "[%s:%d]", place.file, place.line);
-    used = std::min<size_t>(used + (length > 0 ? static_cast<size_t>(length) : 0), kMaxRecordBytes - 1);
-  }
-  text_begin_ = used;
+  Cursor at(bytes_.data(), kMaxRecordBytes - 1);
+  at.Text("[").Text(LevelName(place.level)).Text("] ").Text(place.module).Text("(").Number(ProcessId());
+  at.Text(",").Text(std::string_view(program_invocation_short_name).substr(0, 255)).Text("):");
+  at.Digits(now.year, 4).Text("-").Digits(now.month, 2).Text("-").Digits(now.day, 2).Text("-");
+  at.Digits(now.hour, 2).Text(":").Digits(now.minute, 2).Text(":").Digits(now.second, 2).Text(".");
+  at.Digits(now.millisecond, 3).Text(".").Digits(now.microsecond, 3).Text(" ");
+  if (place.file != nullptr) at.Text("[").Text(place.file).Text(":").Number(place.line).Text("]");
+  text_begin_ = at.used();
 }
 
 void FormattedRecord::Finish(size_t wanted) noexcept {

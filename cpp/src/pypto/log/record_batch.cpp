@@ -27,6 +27,7 @@ void RecordBatch::AddText(Level level, const char* file, int line, std::string_v
 void RecordBatch::Keep(Level level, const char* file, int line, const FormattedRecord& record) {
   if (level == Level::kNull) return;
   const size_t begin = buffer_.size();
+  if (buffer_.capacity() == 0) buffer_.reserve(4 * kMaxRecordBytes);
   buffer_ += record.line();
   items_.push_back({level, file, line, begin, begin + record.text_begin(), buffer_.size()});
 }
