@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "pypto/acl/layer.h"
+#include "pypto/base/export.h"
 
 namespace pypto::acl {
 
 // Owned by a Table. Thread rule: Enter and Leave from any thread; Add before the table is shared.
-class LayerChain {
+class PYPTO_API LayerChain {
  public:
   // The first layer added is the outermost.
   void Add(std::unique_ptr<Layer> layer);
