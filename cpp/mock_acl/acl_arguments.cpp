@@ -94,8 +94,14 @@ aclError aclrtKernelArgsFinalize(aclrtArgsHandle list) {
         MOCK_REQUIRE(list);
         ArgumentList* found = nullptr;
         const aclError code = ResolveList(thread, list, &found);
-        if (code == kSuccess) found->Finish();
-        return code;
+        if (code != kSuccess) return code;
+        uint64_t sync_address = 0;
+        if (found->has_hidden_slot()) {
+          sync_address = Instance::Get().HardwareSyncAddress(*found->function()->context->device);
+          if (sync_address == 0) return Fail(kErrorRtMemoryAllocation, "no room for the synchronisation word");
+        }
+        found->Finish(sync_address);
+        return kSuccess;
       },
       list);
 }

@@ -179,7 +179,7 @@ aclError aclrtGetFunctionAttribute(aclrtFuncHandle handle, aclrtFuncAttribute at
         if (attribute != kFuncAttrKernelType) {
           return Fail(kErrorRtParamInvalid, "unknown function attribute %u", unsigned{attribute});
         }
-        *value = kKernelAiCore;
+        *value = function->image->IsMix(function->name) ? kKernelMix : kKernelAiCore;
         return kSuccess;
       },
       handle, attribute, value);

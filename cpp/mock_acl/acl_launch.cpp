@@ -70,6 +70,7 @@ aclError CheckConfig(const aclrtLaunchKernelCfg& config, uint32_t blocks) {
 
 struct Launch {
   Function* function = nullptr;
+  uint32_t blocks = 1;
   Stream* stream = nullptr;
 };
 
@@ -84,6 +85,7 @@ struct Launch {
   if (blocks == 0 || blocks > kMaxBlocks) [[unlikely]] {
     return Fail(kErrorRtParamInvalid, "%u blocks: 1 to %u are allowed", blocks, kMaxBlocks);
   }
+  launch->blocks = blocks;
   const aclError code = ResolveStream(thread, stream, &launch->stream);
   if (code != kSuccess) [[unlikely]]
     return code;
@@ -122,6 +124,7 @@ aclError CheckPlaceHolders(const aclrtPlaceHolderInfo* holders, size_t count, si
     }
     task.kind = Task::Kind::kLaunch;
     task.function = launch.function;
+    task.blocks = launch.blocks;
     task.argument_bytes = bytes;
     task.device_arguments = 0;
     return kSuccess;
@@ -143,6 +146,7 @@ aclError LaunchFromDevice(ThreadState& thread, const void* function, uint32_t bl
   return launch.stream->Push(Stream::Kick::kNo, [&](Task& task) {
     task.kind = Task::Kind::kLaunch;
     task.function = launch.function;
+    task.blocks = launch.blocks;
     task.argument_bytes = bytes;
     task.device_arguments = address;
     return kSuccess;

@@ -28,12 +28,19 @@ void ArgumentList::Begin(Function* function) {
   function_ = function;
   function_handle_ = function->handle.load(std::memory_order_acquire);
   bytes_.resize(kRoom);
-  used_ = 0;
+  hidden_slot_ = function->image->IsMix(function->name);
+  used_ = hidden_slot_ ? kSlotBytes : 0;
   parameters_.clear();
   place_holders_.clear();
   buffers_taken_ = false;
   closed_ = false;
   finished_ = false;
+}
+
+void ArgumentList::Finish(uint64_t sync_address) noexcept {
+  if (hidden_slot_) std::memcpy(bytes_.data(), &sync_address, sizeof(sync_address));
+  closed_ = true;
+  finished_ = true;
 }
 
 void* ArgumentList::handle() const noexcept { return reinterpret_cast<void*>((kListPrefix << 48) | generation_); }

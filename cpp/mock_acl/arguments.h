@@ -27,10 +27,9 @@ class ArgumentList {
   acl_abi::aclError AppendPlaceHolder(void** parameter);
   acl_abi::aclError PlaceHolderBuffer(const void* parameter, size_t bytes, void** buffer);
   acl_abi::aclError Update(const void* parameter, const void* value, size_t bytes);
-  void Finish() noexcept {
-    closed_ = true;
-    finished_ = true;
-  }
+  // Of a mix kernel: its first slot takes the synchronisation address, which the caller does not append.
+  bool has_hidden_slot() const noexcept { return hidden_slot_; }
+  void Finish(uint64_t sync_address) noexcept;
 
   bool finished() const noexcept { return finished_; }
   Function* function() const noexcept { return function_; }
@@ -56,6 +55,7 @@ class ArgumentList {
   size_t used_ = 0;
   std::vector<Parameter> parameters_;
   std::vector<acl_abi::aclrtPlaceHolderInfo> place_holders_;
+  bool hidden_slot_ = false;
   bool buffers_taken_ = false;
   bool closed_ = false;    // was finished once: no more parameters
   bool finished_ = false;  // not changed since

@@ -33,13 +33,13 @@ class Device {
   bool Start();
   bool started() const noexcept { return memory_ != nullptr; }
   // One launch at a time: waits for a launch of another stream.
-  int32_t RunKernel(const KernelImage& image, std::string_view kernel, std::span<const std::byte> arguments,
-                    const std::atomic<bool>& abort, std::string* message) {
+  int32_t RunKernel(const KernelImage& image, std::string_view kernel, uint32_t blocks,
+                    std::span<const std::byte> arguments, const std::atomic<bool>& abort, std::string* message) {
     running_.Acquire();
     int32_t code = TakeKernelFault();
     if (code == 0) [[likely]] {
       try {
-        code = cores_->Run(image, kernel, arguments, *memory_, abort, message);
+        code = cores_->Run(image, kernel, blocks, arguments, *memory_, abort, message);
       } catch (...) {
         code = acl_abi::kErrorBadAlloc;
       }

@@ -1,6 +1,7 @@
-// Kernels are program images, executed by the device engine.
+// Kernels are program images, executed by the device engine, or host shared objects that stand in for AI-core code.
 #include "pypto/device/engine.h"
 #include "pypto/mock_acl/device_memory.h"
+#include "pypto/mock_acl/host_object.h"
 #include "pypto/mock_acl/kernel_backend.h"
 
 namespace pypto::mock {
@@ -33,8 +34,11 @@ class EngineCores final : public KernelCores {
  public:
   EngineCores(uint32_t cores, uint64_t shake_seed) : engine_(device::Engine::Make({cores, shake_seed})) {}
 
-  int32_t Run(const KernelImage& image, std::string_view, std::span<const std::byte> arguments,
+  int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks, std::span<const std::byte> arguments,
               const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) override {
+    if (image.on_host()) [[unlikely]] {
+      return static_cast<const HostObject&>(image).Run(kernel, blocks, arguments, memory, abort, message);
+    }
     const auto& program = static_cast<const ProgramImage&>(image);
     device::LaunchOutcome outcome = engine_->Run(program.executable(), arguments, MemoryMap(memory), &abort);
     if (outcome.acl_code != 0) [[unlikely]]
@@ -61,6 +65,7 @@ base::Status CheckChip(std::string_view platform, std::string_view soc) {
 }  // namespace
 
 base::Result<std::unique_ptr<KernelImage>> LoadKernelImage(std::span<const uint8_t> bytes, std::string_view soc) {
+  if (HostObject::LooksLikeElf(bytes)) return HostObject::Load(bytes);
   PYPTO_ASSIGN_OR_RETURN(auto executable, device::Executable::Load(bytes));
   if (!soc.empty()) PYPTO_RETURN_IF_ERROR(CheckChip(executable->platform(), soc));
   return std::unique_ptr<KernelImage>(std::make_unique<ProgramImage>(std::move(executable)));

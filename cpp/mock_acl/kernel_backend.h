@@ -22,6 +22,11 @@ class KernelImage {
   virtual bool HasKernel(std::string_view name) const = 0;
   // Kernel number `entry`, empty when there is none.
   virtual std::string_view KernelAt(uint64_t entry) const = 0;
+  // Whether the kernel has a cube and a vector part: the runtime puts the synchronisation address in front of its
+  // argument list.
+  virtual bool IsMix(std::string_view) const { return false; }
+  // A shared object of the host, see host_object.h.
+  virtual bool on_host() const noexcept { return false; }
 };
 
 // The cores of one device. Thread rule: one launch at a time, on any thread.
@@ -30,8 +35,9 @@ class KernelCores {
   virtual ~KernelCores() = default;
   // Runs one launch to its end; `arguments` are the captured bytes. Ends early once `abort` is set. Returns 0, or the
   // aclError of the failure and its text.
-  virtual int32_t Run(const KernelImage& image, std::string_view kernel, std::span<const std::byte> arguments,
-                      const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) = 0;
+  virtual int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks,
+                      std::span<const std::byte> arguments, const DeviceMemory& memory, const std::atomic<bool>& abort,
+                      std::string* message) = 0;
 };
 
 // kProgramFormat when the bytes are no image, kUnsupported when it was made for another chip than `soc`; an empty `soc`

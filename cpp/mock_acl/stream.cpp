@@ -201,8 +201,8 @@ void Stream::RunLaunch(Task& task) {
     }
   }
   std::string message;
-  const int32_t code =
-      device.RunKernel(*task.function->image, task.function->name, {arguments, task.argument_bytes}, abort_, &message);
+  const int32_t code = device.RunKernel(*task.function->image, task.function->name, task.blocks,
+                                        {arguments, task.argument_bytes}, abort_, &message);
   if (code != 0) [[unlikely]] {
     SetError(code, message.empty() ? "kernel '" + task.function->name + "' was made to fail" : std::move(message));
   }

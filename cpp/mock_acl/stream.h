@@ -33,6 +33,7 @@ struct Task {
   Kind kind = Kind::kLaunch;
   // Launch; also the captured bytes of a copy from the call's host memory.
   const Function* function = nullptr;
+  uint32_t blocks = 1;
   std::byte* arguments = nullptr;  // alias of argument_address
   uint64_t argument_address = 0;   // device memory of the mock's own
   uint64_t argument_capacity = 0;

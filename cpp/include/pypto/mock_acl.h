@@ -98,6 +98,30 @@ uint64_t mock_stream_threads(void);
 /* The host bytes behind a device range, NULL unless it lies inside one live block. Valid until the block is freed. */
 void* mock_device_bytes(const void* address, size_t bytes);
 
+/* ---- Kernels of other compilers -------------------------------------------------------------------------------- */
+
+/* The mock runs no AI-core code. In its place aclrtBinaryLoadFromData and -FromFile take a shared object of the host
+ * (an ELF file linked with -shared) whose kernels have this type; a mix kernel `k` is the two functions k_mix_aic and
+ * k_mix_aiv, called in this order. A launch calls the kernel once per block, one after another on one thread, so blocks
+ * must not wait for each other. `args` is the argument block as the device sees it, and addresses in it are device
+ * addresses. */
+#define PYPTO_MOCK_READ 1u
+#define PYPTO_MOCK_WRITE 2u
+
+typedef struct pypto_mock_env {
+  uint32_t bytes; /* of this structure; later versions append members */
+  uint32_t reserved;
+  /* The host pointer for `bytes` at a device address, for the accesses PYPTO_MOCK_READ | PYPTO_MOCK_WRITE. A range that
+   * does not lie inside one live block ends the kernel there, by longjmp, and the launch with fault 507015. On the
+   * thread that runs the kernel only; NULL on others. */
+  void* (*map)(uint64_t address, uint64_t bytes, uint32_t access);
+  /* Not 0 once the stream is being aborted: a long kernel then returns. */
+  int32_t (*aborted)(void);
+} pypto_mock_env;
+
+typedef void (*pypto_mock_kernel)(const void* args, size_t bytes, uint32_t block, uint32_t blocks,
+                                  const pypto_mock_env* env);
+
 /* ---- Clock and reset ------------------------------------------------------------------------------------------- */
 
 /* The device's clock, in nanoseconds, in steps of 20. */

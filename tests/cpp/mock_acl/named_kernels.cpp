@@ -49,7 +49,7 @@ uint64_t Word(std::span<const std::byte> arguments, size_t index) {
 
 class TestCores final : public KernelCores {
  public:
-  int32_t Run(const KernelImage&, std::string_view kernel, std::span<const std::byte> arguments,
+  int32_t Run(const KernelImage&, std::string_view kernel, uint32_t, std::span<const std::byte> arguments,
               const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) override {
     if (kernel == "nop") return 0;
     const Outcome outcome = Execute(kernel, arguments, memory, abort);

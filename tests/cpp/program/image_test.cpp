@@ -29,8 +29,21 @@ std::string Error(std::span<const uint8_t> bytes) {
   return std::string(image.status().message());
 }
 
+DeviceBinary Binary(std::string chip, std::vector<uint8_t> bytes) {
+  DeviceBinary binary;
+  binary.chip = std::move(chip);
+  binary.entry = "kernel";
+  binary.core = CoreKind::kVector;
+  binary.layout = BinaryLayout::kLaunchBlock;
+  binary.takes_sync_address = true;
+  binary.blocks = 40;
+  binary.bytes = std::move(bytes);
+  return binary;
+}
+
 TEST(ImageTest, RoundTrip) {
-  const auto image = MakeImage("a2a3", SamplePlan(), SampleDebug(), {{"Ascend910B3", {1, 2, 3}}, {"Ascend910B4", {}}});
+  const auto image =
+      MakeImage("a2a3", SamplePlan(), SampleDebug(), {Binary("Ascend910B3", {1, 2, 3}), Binary("Ascend910B4", {4})});
   EXPECT_TRUE(LooksLikeImage(image->bytes));
   const auto read = ReadImage(image->bytes);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
@@ -41,7 +54,12 @@ TEST(ImageTest, RoundTrip) {
   ASSERT_EQ((*read)->binaries.size(), 2u);
   EXPECT_EQ((*read)->binaries[0].chip, "Ascend910B3");
   EXPECT_EQ((*read)->binaries[0].bytes, (std::vector<uint8_t>{1, 2, 3}));
-  EXPECT_TRUE((*read)->binaries[1].bytes.empty());
+  EXPECT_EQ((*read)->binaries[0].entry, "kernel");
+  EXPECT_EQ((*read)->binaries[0].core, CoreKind::kVector);
+  EXPECT_EQ((*read)->binaries[0].layout, BinaryLayout::kLaunchBlock);
+  EXPECT_TRUE((*read)->binaries[0].takes_sync_address);
+  EXPECT_EQ((*read)->binaries[0].blocks, 40u);
+  EXPECT_EQ((*read)->binaries[1].bytes, (std::vector<uint8_t>{4}));
   EXPECT_EQ(SerializePlan((*read)->plan), SerializePlan(image->plan));
 }
 
@@ -56,9 +74,9 @@ TEST(ImageTest, FingerprintIgnoresDebugOnly) {
   EXPECT_EQ(moved->fingerprint, fingerprint);
   EXPECT_NE(moved->bytes, Sample()->bytes);
   EXPECT_NE(MakeImage("a5sim", SamplePlan(), SampleDebug(), {})->fingerprint, fingerprint);
-  EXPECT_NE(MakeImage("a2a3sim", SamplePlan(), SampleDebug(), {{"chip", {1}}})->fingerprint, fingerprint);
-  EXPECT_NE(MakeImage("a2a3sim", SamplePlan(), SampleDebug(), {{"chip", {1}}})->fingerprint,
-            MakeImage("a2a3sim", SamplePlan(), SampleDebug(), {{"chip", {2}}})->fingerprint);
+  EXPECT_NE(MakeImage("a2a3sim", SamplePlan(), SampleDebug(), {Binary("chip", {1})})->fingerprint, fingerprint);
+  EXPECT_NE(MakeImage("a2a3sim", SamplePlan(), SampleDebug(), {Binary("chip", {1})})->fingerprint,
+            MakeImage("a2a3sim", SamplePlan(), SampleDebug(), {Binary("chip", {2})})->fingerprint);
 }
 
 TEST(ImageTest, FingerprintChangesWithEveryPartOfThePlan) {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "pypto/program/bytes.h"
+#include "pypto/program/prebuilt.h"
 
 namespace pypto::program {
 namespace {
@@ -33,6 +34,17 @@ struct Section {
   std::vector<uint8_t> bytes;
 };
 
+// The description of a device binary, without its code.
+template <typename A>
+void Code(A& archive, Coded<A, DeviceBinary>& binary) {
+  archive.Text(binary.chip);
+  archive.Text(binary.entry);
+  archive.Enum(binary.core, CoreKind::kCube);
+  archive.Enum(binary.layout, BinaryLayout::kPackedArguments);
+  archive.Bool(binary.takes_sync_address);
+  archive.Number(binary.blocks);
+}
+
 size_t AlignUp8(size_t value) { return (value + 7) / 8 * 8; }
 
 base::Digest Fingerprint(const Image& image) {
@@ -44,7 +56,7 @@ base::Digest Fingerprint(const Image& image) {
   writer.Number(static_cast<uint64_t>(plan.size()));
   writer.Append(plan);
   for (const DeviceBinary& binary : image.binaries) {
-    writer.Text(binary.chip);
+    Code(writer, binary);
     writer.Number(static_cast<uint64_t>(binary.bytes.size()));
     writer.Append(binary.bytes);
   }
@@ -57,7 +69,7 @@ std::vector<Section> SectionsOf(const Image& image) {
   sections.push_back({SectionKind::kDebug, SerializeDebug(image.debug)});
   for (const DeviceBinary& binary : image.binaries) {
     ByteWriter writer;
-    writer.Text(binary.chip);
+    Code(writer, binary);
     writer.Append(binary.bytes);
     sections.push_back({SectionKind::kBinary, std::move(writer).Take()});
   }
@@ -146,8 +158,8 @@ Status TakeSection(Image& image, SectionKind kind, std::span<const uint8_t> byte
   } else {
     ByteReader reader(bytes);
     DeviceBinary binary;
-    reader.Text(binary.chip);
-    if (!reader.ok()) return Damaged("the name of a chip is cut off");
+    Code(reader, binary);
+    if (!reader.ok()) return Damaged("the description of a device binary does not fit");
     const auto rest = bytes.subspan(reader.position());
     binary.bytes.assign(rest.begin(), rest.end());
     image.binaries.push_back(std::move(binary));
@@ -192,7 +204,7 @@ Status ReadSections(Image& image, std::span<const uint8_t> bytes) {
     if (next > limit) return Damaged("a section lies outside of it");
     if (!AllZero(bytes.subspan(offset + size, next - offset - size))) return Damaged("padding is not zero");
   }
-  return next == limit ? base::OkStatus() : Damaged("bytes are left over");
+  return next == limit ? CheckBinaries(image) : Damaged("bytes are left over");
 }
 
 }  // namespace

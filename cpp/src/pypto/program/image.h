@@ -20,9 +20,23 @@ namespace pypto::program {
 inline constexpr std::array<uint8_t, 8> kImageMagic = {'P', 'Y', 'P', 'T', 'O', 'I', 'M', 'G'};
 inline constexpr uint32_t kImageVersion = 1;
 
+// Which cores run a binary; the library wants to be told.
+enum class CoreKind : uint8_t { kAiCore = 0, kVector = 1, kCube = 2 };
+
+// What the argument block of a binary's kernel looks like.
+enum class BinaryLayout : uint8_t {
+  kLaunchBlock = 0,      // launch_block.h; for code generated from the plan
+  kPackedArguments = 1,  // the parameters one after another; for kernels of other compilers
+};
+
 // AI-core code for one chip, made elsewhere.
 struct DeviceBinary {
-  std::string chip;
+  std::string chip;   // empty: whatever the library accepts
+  std::string entry;  // name of the kernel, without the tail of a mix kernel
+  CoreKind core = CoreKind::kAiCore;
+  BinaryLayout layout = BinaryLayout::kPackedArguments;
+  bool takes_sync_address = false;  // of a mix kernel: the hardware synchronisation address is its first argument
+  uint32_t blocks = 1;
   std::vector<uint8_t> bytes;
 };
 

@@ -1,6 +1,7 @@
 // Loading and unloading programs, and their staging sets.
 #include "pypto/runtime/device_program.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -58,40 +59,68 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
+    if (file_ >= 0) ::close(file_);
     if (!path_.empty()) ::unlink(path_.c_str());
   }
-  Status Write(std::span<const uint8_t> bytes) {
+  Status Create() {
     std::string pattern = base::GetEnvironment("TMPDIR").value_or("/tmp") + "/pypto-XXXXXX.o";
-    const int file = ::mkstemps(pattern.data(), 2);
-    if (file < 0) {
-      return MakeStatus(StatusCode::kIo, "cannot create '%s': %s", pattern.c_str(), std::strerror(errno));
-    }
-    path_ = pattern;
+    return Take(pattern, ::mkstemps(pattern.data(), 2));
+  }
+  // Of the other file's name with another tail than its ".o".
+  Status CreateBeside(const TemporaryFile& other, const char* tail) {
+    std::string path = other.path_.substr(0, other.path_.size() - 2) + tail;
+    return Take(path, ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  }
+  // Once.
+  Status Write(std::span<const uint8_t> bytes) {
     while (!bytes.empty()) {
-      const ssize_t written = ::write(file, bytes.data(), bytes.size());
+      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
       if (written <= 0) break;
       bytes = bytes.subspan(static_cast<size_t>(written));
     }
-    const int closed = ::close(file);
+    const int closed = ::close(std::exchange(file_, -1));
     if (!bytes.empty() || closed != 0) return MakeStatus(StatusCode::kIo, "cannot write '%s'", path_.c_str());
     return base::OkStatus();
   }
   const std::string& path() const noexcept { return path_; }
 
  private:
+  Status Take(const std::string& path, int file) {
+    if (file < 0) return MakeStatus(StatusCode::kIo, "cannot create '%s': %s", path.c_str(), std::strerror(errno));
+    path_ = path;
+    file_ = file;
+    return base::OkStatus();
+  }
+
   std::string path_;
+  int file_ = -1;
+};
+
+// What the library is told of a core kind: in memory, and in the .json beside a file.
+struct CoreNames {
+  uint32_t magic;
+  const char* in_json;
+};
+constexpr CoreNames kCoreNames[] = {
+    {acl_abi::kBinaryMagicAiCore, "RT_DEV_BINARY_MAGIC_ELF"},
+    {acl_abi::kBinaryMagicVector, "RT_DEV_BINARY_MAGIC_ELF_AIVEC"},
+    {acl_abi::kBinaryMagicCube, "RT_DEV_BINARY_MAGIC_ELF_AICUBE"},
 };
 
 }  // namespace
 
 DeviceProgram::DeviceProgram(std::shared_ptr<const program::Image> image, acl::Binary binary,
-                             acl::FunctionView function)
+                             acl::FunctionView function, uint64_t sync_address)
     : image_(std::move(image)),
       signature_(image_->plan),
       binary_(std::move(binary)),
       function_(function),
       workspace_exprs_(WorkspaceExprs(image_->plan)),
-      open_ended_(TripsDependOnScalar(image_->plan.exprs.nodes(), image_->plan.control)) {}
+      open_ended_(TripsDependOnScalar(image_->plan.exprs.nodes(), image_->plan.control)),
+      packed_binary_(program::PackedBinaryOf(*image_)),
+      sync_address_(sync_address) {
+  open_ended_ |= packed_binary_ != nullptr;
+}
 
 StagingSet* DeviceProgram::TakeSet() {
   if (!free_sets_.empty()) {
@@ -134,12 +163,35 @@ ProgramCache::ProgramCache(const acl::Table& table, DeviceAllocator* allocator, 
     : table_(table), allocator_(allocator), counters_(counters) {}
 
 Result<acl::Binary> ProgramCache::Load(const program::Image& image) const {
+  const program::DeviceBinary* binary = program::PackedBinaryOf(image);
+  const std::vector<uint8_t>& payload = binary != nullptr ? binary->bytes : image.bytes;
+  const CoreNames& core = kCoreNames[binary != nullptr ? static_cast<size_t>(binary->core) : 0];
   if (table_.launch_route() != acl::LaunchRoute::kKernelArgs) {
-    return acl::Binary::LoadFromData(table_, std::as_bytes(std::span(image.bytes)), acl_abi::kBinaryMagicAiCore);
+    return acl::Binary::LoadFromData(table_, std::as_bytes(std::span(payload)), core.magic);
   }
   TemporaryFile file;
-  PYPTO_RETURN_IF_ERROR(file.Write(image.bytes));
+  TemporaryFile description;
+  PYPTO_RETURN_IF_ERROR(file.Create());
+  PYPTO_RETURN_IF_ERROR(file.Write(payload));
+  const std::string json = base::Format("{\"magic\": \"%s\"}\n", core.in_json);
+  PYPTO_RETURN_IF_ERROR(description.CreateBeside(file, ".json"));
+  PYPTO_RETURN_IF_ERROR(description.Write({reinterpret_cast<const uint8_t*>(json.data()), json.size()}));
   return acl::Binary::LoadFromFile(table_, file.path());
+}
+
+Result<uint64_t> ProgramCache::SyncAddressFor(const program::Image& image) const {
+  const program::DeviceBinary* binary = program::PackedBinaryOf(image);
+  const bool wanted = binary != nullptr && binary->takes_sync_address;
+  // The library itself puts it in front of argument lists.
+  if (!wanted || table_.launch_route() == acl::LaunchRoute::kKernelArgs) return uint64_t{0};
+  if (!table_.Has(acl::CallId::aclrtGetHardwareSyncAddr)) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "'%s' is a mix kernel and needs aclrtGetHardwareSyncAddr, which '%s' lacks: CANN 8.5 has it",
+                      image.plan.name.c_str(), table_.library_path().c_str());
+  }
+  void* address = nullptr;
+  PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table_, aclrtGetHardwareSyncAddr, &address));
+  return reinterpret_cast<uint64_t>(address);
 }
 
 Result<DeviceProgram*> ProgramCache::Acquire(const std::shared_ptr<const program::Image>& image) {
@@ -150,8 +202,9 @@ Result<DeviceProgram*> ProgramCache::Acquire(const std::shared_ptr<const program
   }
   PYPTO_ASSIGN_OR_RETURN(acl::Binary binary, Load(*image));
   PYPTO_ASSIGN_OR_RETURN(const acl::FunctionView function, binary.Function(image->plan.name));
+  PYPTO_ASSIGN_OR_RETURN(const uint64_t sync_address, SyncAddressFor(*image));
   counters_->program_loads += 1;
-  auto loaded = std::make_unique<DeviceProgram>(image, std::move(binary), function);
+  auto loaded = std::make_unique<DeviceProgram>(image, std::move(binary), function, sync_address);
   loaded->handles = 1;
   DeviceProgram* program = loaded.get();
   programs_.emplace(image->fingerprint, std::move(loaded));
@@ -173,7 +226,7 @@ Status CheckRunsHere(const program::Image& image, const std::string& platform, b
                       "'%s' was compiled for platform '%s', this worker is on '%s': compile it for '%s'", name.c_str(),
                       image.platform.c_str(), platform.c_str(), platform.c_str());
   }
-  if (is_mock) return base::OkStatus();
+  if (is_mock || program::PackedBinaryOf(image) != nullptr) return base::OkStatus();
   if (image.binaries.empty()) {
     Status status = MakeStatus(StatusCode::kCompile,
                                "'%s' holds no AI-core code (this version generates none); run it on a2a3sim or bring a "
@@ -182,9 +235,11 @@ Status CheckRunsHere(const program::Image& image, const std::string& platform, b
     if (image.debug.files.empty()) return status;
     return std::move(status).WithSourceLine(image.debug.files.front(), 1);
   }
-  return MakeStatus(StatusCode::kUnsupported,
-                    "'%s' brings AI-core code for %s; this version launches no device binaries yet, run it on a2a3sim",
-                    name.c_str(), image.binaries.front().chip.c_str());
+  return MakeStatus(
+      StatusCode::kUnsupported,
+      "'%s' brings AI-core code that takes a launch block; this version launches only code that takes its "
+      "arguments packed, run it on a2a3sim",
+      name.c_str());
 }
 
 }  // namespace pypto::runtime

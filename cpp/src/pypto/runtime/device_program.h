@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pypto/acl/binary.h"
+#include "pypto/program/prebuilt.h"
 #include "pypto/runtime/device_allocator.h"
 #include "pypto/runtime/signature.h"
 
@@ -25,7 +26,8 @@ struct StagingSet {
 // worker's gate.
 class DeviceProgram {
  public:
-  DeviceProgram(std::shared_ptr<const program::Image> image, acl::Binary binary, acl::FunctionView function);
+  DeviceProgram(std::shared_ptr<const program::Image> image, acl::Binary binary, acl::FunctionView function,
+                uint64_t sync_address);
 
   const program::Image& image() const noexcept { return *image_; }
   const std::shared_ptr<const program::Image>& image_pointer() const noexcept { return image_; }
@@ -34,8 +36,12 @@ class DeviceProgram {
   acl::FunctionView function() const noexcept { return function_; }
   // Expressions of the workspace sizes, ascending, closed under children.
   const std::vector<program::ExprId>& workspace_exprs() const noexcept { return workspace_exprs_; }
-  // A trip count depends on a scalar argument, so sizes alone do not bound the work.
+  // A trip count depends on a scalar argument, or the code is not ours: sizes do not bound the work.
   bool open_ended() const noexcept { return open_ended_; }
+
+  // Of a program that is a device binary built elsewhere, else null; and the address that a mix kernel is handed.
+  const program::DeviceBinary* packed_binary() const noexcept { return packed_binary_; }
+  uint64_t sync_address() const noexcept { return sync_address_; }
 
   // A set that no launch uses. A new one allocates no device memory yet.
   StagingSet* TakeSet();
@@ -55,6 +61,8 @@ class DeviceProgram {
   acl::FunctionView function_;
   std::vector<program::ExprId> workspace_exprs_;
   bool open_ended_ = false;
+  const program::DeviceBinary* packed_binary_ = nullptr;
+  uint64_t sync_address_ = 0;
   std::vector<std::unique_ptr<StagingSet>> sets_;
   std::vector<StagingSet*> free_sets_;
 };
@@ -72,6 +80,7 @@ class ProgramCache {
 
  private:
   base::Result<acl::Binary> Load(const program::Image& image) const;
+  base::Result<uint64_t> SyncAddressFor(const program::Image& image) const;
   const acl::Table& table_;
   DeviceAllocator* allocator_;
   Counters* counters_;

@@ -60,6 +60,9 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
   auto* head = new (block_) LaunchHeader();
   head->parameter_count = static_cast<uint32_t>(parameters);
   head->symbol_count = static_cast<uint32_t>(symbols);
+  if (const program::DeviceBinary* binary = program->packed_binary()) {
+    packed_ = std::make_unique<PackedArguments>(image_->plan, *binary, program->sync_address());
+  }
   state_->AddLauncher(this);
 }
 
@@ -115,7 +118,9 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
   if (SizesChanged()) [[unlikely]]
     PYPTO_RETURN_IF_ERROR(ResolveSizes());
   PYPTO_RETURN_IF_ERROR(PlaceArguments());
-  const bool records = log::Enabled(log::Level::kInfo);
+  if (packed_) [[unlikely]]
+    PYPTO_RETURN_IF_ERROR(packed_->Pack({slots(), prepared_.size()}));
+  const bool records = !packed_ && log::Enabled(log::Level::kInfo);
   if (records || header().flags != 0) [[unlikely]]
     SwitchRecords(records);
   if (traced) [[unlikely]]
@@ -158,7 +163,8 @@ bool Launcher::ReadHost(size_t index, const ParameterRule& rule, const ArgumentV
     overflow |= __builtin_mul_overflow(bytes, static_cast<uint64_t>(argument.shape[i]), &bytes);
   }
   if (overflow || (bytes != 0 && argument.data == nullptr)) return false;
-  const bool is_inline = rule.direction == program::Direction::kIn && bytes <= program::kInlineLimit && bytes != 0;
+  const bool is_inline =
+      rule.direction == program::Direction::kIn && bytes <= program::kInlineLimit && bytes != 0 && !packed_;
   prepared_[index] = {is_inline ? Place::kInline : Place::kStaged, argument.data, 0, bytes, nullptr};
   copied_bytes_ += bytes;
   return true;
@@ -237,7 +243,7 @@ Status Launcher::ResolveSizes() {
   PYPTO_ASSIGN_OR_RETURN(const workspace::Requirement requirement, EvaluateRequirement());
   PYPTO_ASSIGN_OR_RETURN(
       budget_, workspace::ResolveBudget(requirement, BudgetOptionsOf(signature_.plan().options), kEngineBytes));
-  PYPTO_RETURN_IF_ERROR(SelectStatistics());
+  if (!packed_) PYPTO_RETURN_IF_ERROR(SelectStatistics());
   FillHeader();
   EstimateWork();
   std::copy(symbols_.begin(), symbols_.end(), reinterpret_cast<int64_t*>(slots() + prepared_.size()));

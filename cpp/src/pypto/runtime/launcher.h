@@ -11,6 +11,7 @@
 #include "pypto/program/launch_block.h"
 #include "pypto/runtime/device_program.h"
 #include "pypto/runtime/launch_records.h"
+#include "pypto/runtime/packed_arguments.h"
 #include "pypto/runtime/pending_launch.h"
 #include "pypto/runtime/registration.h"
 #include "pypto/runtime/statistics_blocks.h"
@@ -91,6 +92,13 @@ class Launcher {
   base::Status CopyOut();
   base::Status Launch();
   base::Status LaunchWithKernelArgs();
+  // For code that writes no statistics: nanoseconds between two events around the launch.
+  base::Result<int64_t> RunBetweenEvents(const CallOptions& options);
+  // What the library is handed: the launch block, or the packed arguments.
+  std::span<std::byte> launch_bytes() noexcept {
+    return packed_ ? packed_->bytes() : std::span<std::byte>(block_, header().bytes);
+  }
+  uint32_t blocks() const noexcept { return packed_ ? packed_->blocks() : 1; }
   base::Status WaitForEnd(const CallOptions& options);
   base::Status RunTimed(const CallOptions& options);
   void WriteSpans(const RoundTimes& times, int64_t begin, int64_t launched, int64_t ended) const;
@@ -126,7 +134,8 @@ class Launcher {
   std::unique_ptr<std::byte[]> storage_;
   std::byte* block_ = nullptr;  // in storage_, aligned for inline data
   uint32_t inline_begin_ = 0;
-  StagingSet* set_ = nullptr;  // kept between calls; given away by a submitted launch
+  std::unique_ptr<PackedArguments> packed_;  // of a device binary built elsewhere
+  StagingSet* set_ = nullptr;                // kept between calls; given away by a submitted launch
   StatisticsBlocks statistics_;
   TaskBlocks task_blocks_;
   uint64_t task_block_ = 0;    // kept between calls; given away by a submitted launch

@@ -1,5 +1,6 @@
 // Launching what was prepared: copies, launch, wait, and what follows when the wait does not succeed.
 #include "pypto/acl/errors.h"
+#include "pypto/acl/event.h"
 #include "pypto/base/clock.h"
 #include "pypto/runtime/launcher.h"
 #include "pypto/runtime/trace.h"
@@ -11,9 +12,6 @@ using base::MakeStatus;
 using base::Result;
 using base::Status;
 using base::StatusCode;
-
-// The device's scheduler spreads the work over the cores itself.
-constexpr uint32_t kBlocks = 1;
 
 }  // namespace
 
@@ -36,8 +34,13 @@ Status Launcher::RunTimed(const CallOptions& options) {
   const int64_t begin = base::MonotonicNanoseconds();
   PYPTO_RETURN_IF_ERROR(CopyIn());
   const int64_t copied = base::MonotonicNanoseconds();
-  PYPTO_RETURN_IF_ERROR(Launch());
-  PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+  int64_t between_events = 0;
+  if (packed_) {
+    PYPTO_ASSIGN_OR_RETURN(between_events, RunBetweenEvents(options));
+  } else {
+    PYPTO_RETURN_IF_ERROR(Launch());
+    PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+  }
   const int64_t ended = base::MonotonicNanoseconds();
   PYPTO_RETURN_IF_ERROR(CopyOut());
   const int64_t end = base::MonotonicNanoseconds();
@@ -47,12 +50,29 @@ Status Launcher::RunTimed(const CallOptions& options) {
   times.copy_ns = (copied - begin) + (end - ended);
   times.launch_ns = ended - copied;
   const auto ticks = static_cast<double>(statistics.end_ticks - statistics.begin_ticks);
-  times.device_ns =
-      statistics.ticks_per_second > 0 ? static_cast<int64_t>(ticks / statistics.ticks_per_second * 1e9) : 0;
+  times.device_ns = statistics.ticks_per_second > 0 ? static_cast<int64_t>(ticks / statistics.ticks_per_second * 1e9)
+                                                    : between_events;
   if (options.times != nullptr) *options.times = times;
   if (TraceOn()) WriteSpans(times, begin, copied, ended);
   if (header().flags != 0) WriteRecords(task_block_, budget_);
   return base::OkStatus();
+}
+
+Result<int64_t> Launcher::RunBetweenEvents(const CallOptions& options) {
+  const acl::Table& table = state_->table();
+  const acl::StreamView stream = state_->session().stream();
+  PYPTO_ASSIGN_OR_RETURN(acl::Event begin, acl::Event::Create(table));
+  PYPTO_ASSIGN_OR_RETURN(acl::Event end, acl::Event::Create(table));
+  PYPTO_RETURN_IF_ERROR(acl::RecordEvent(table, begin, stream));
+  PYPTO_RETURN_IF_ERROR(Launch());
+  const Status recorded = acl::RecordEvent(table, end, stream);
+  PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+  PYPTO_RETURN_IF_ERROR(recorded);
+  PYPTO_ASSIGN_OR_RETURN(const float milliseconds, acl::ElapsedMilliseconds(table, begin, end));
+  Status closed = begin.Close();
+  closed.Attach(end.Close());
+  PYPTO_RETURN_IF_ERROR(closed);
+  return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
 void Launcher::WriteSpans(const RoundTimes& times, int64_t begin, int64_t launched, int64_t ended) const {
@@ -113,9 +133,10 @@ Status Launcher::Launch() {
   if (table.launch_route() == acl::LaunchRoute::kKernelArgs) [[unlikely]] {
     PYPTO_RETURN_IF_ERROR(LaunchWithKernelArgs());
   } else {
+    const std::span<std::byte> arguments = launch_bytes();
     const acl::aclError code =
-        table.aclrtLaunchKernelWithHostArgs(program_->function().raw(), kBlocks, state_->session().stream().raw(),
-                                            nullptr, block_, header().bytes, nullptr, 0);
+        table.aclrtLaunchKernelWithHostArgs(program_->function().raw(), blocks(), state_->session().stream().raw(),
+                                            nullptr, arguments.data(), arguments.size(), nullptr, 0);
     if (code != acl_abi::kSuccess) [[unlikely]] {
       return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
     }
@@ -125,22 +146,24 @@ Status Launcher::Launch() {
 }
 
 Status Launcher::LaunchWithKernelArgs() {
-  constexpr uint32_t kRoom = 64 * 1024;
-  if (header().bytes > kRoom) {
-    return MakeStatus(StatusCode::kUnsupported,
-                      "the launch of '%s' takes %u argument bytes; this ACL library only offers KernelArgs, which take "
-                      "%u: pass resident tensors in place of small host ones",
-                      image_->plan.name.c_str(), header().bytes, kRoom);
+  constexpr size_t kRoom = 64 * 1024;
+  const std::span<std::byte> bytes = packed_ ? packed_->listed() : launch_bytes();
+  if (bytes.size() > kRoom) {
+    return MakeStatus(
+        StatusCode::kUnsupported,
+        "the launch of '%s' takes %zu argument bytes; this ACL library only offers KernelArgs, which take "
+        "%zu: pass resident tensors in place of small host ones",
+        image_->plan.name.c_str(), bytes.size(), kRoom);
   }
   const acl::Table& table = state_->table();
   acl_abi::aclrtArgsHandle list = nullptr;
   acl_abi::aclrtParamHandle parameter = nullptr;
   acl_abi::aclrtLaunchKernelCfg* no_config = nullptr;
   PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtKernelArgsInit, program_->function().raw(), &list));
-  PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtKernelArgsAppend, list, block_, header().bytes, &parameter));
+  PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtKernelArgsAppend, list, bytes.data(), bytes.size(), &parameter));
   PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtKernelArgsFinalize, list));
   const acl::aclError code = table.aclrtLaunchKernelWithConfig(
-      program_->function().raw(), kBlocks, state_->session().stream().raw(), no_config, list, nullptr);
+      program_->function().raw(), blocks(), state_->session().stream().raw(), no_config, list, nullptr);
   if (code == acl_abi::kSuccess) return base::OkStatus();
   return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithConfig));
 }
