@@ -113,6 +113,14 @@ workspace::Budget ResolveFor(const CompiledImage& self, const Values& values, ui
   return Unwrap(workspace::ResolveBudget(requirement, options, engine_bytes));
 }
 
+nb::list Sections(const CompiledImage& self) {
+  nb::list rows;
+  for (const program::SectionInfo& section : program::ListSections(self.image())) {
+    rows.append(nb::make_tuple(section.name, section.bytes));
+  }
+  return rows;
+}
+
 nb::dict BudgetDict(const CompiledImage& self, const Values& values, uint64_t engine_bytes) {
   const workspace::Budget budget = ResolveFor(self, values, engine_bytes);
   nb::list pools;
@@ -172,6 +180,11 @@ void bind_compile(nb::module_& module) {
       .def_prop_ro("name", [](const CompiledImage& self) { return self.image().plan.name; })
       .def_prop_ro("platform", [](const CompiledImage& self) { return self.image().platform; })
       .def_prop_ro("fingerprint", [](const CompiledImage& self) { return base::DigestHex(self.image().fingerprint); })
+      .def_prop_ro("binaries", [](const CompiledImage& self) { return BinariesOf(self.image()); })
+      .def_prop_ro("sections", &Sections, "(kind, bytes) of each section of the file, in its order.")
+      .def_prop_ro("source", [](const CompiledImage& self) { return self.image().debug.source; })
+      .def_prop_ro("source_files", [](const CompiledImage& self) { return self.image().debug.files; })
+      .def_prop_ro("source_hash", [](const CompiledImage& self) { return program::SourceHash(self.image().debug); })
       .def_prop_ro("parameters", &Parameters, "One dict per parameter, in signature order.")
       .def_prop_ro("options",
                    [](const CompiledImage& self) {

@@ -98,6 +98,11 @@ void bind_testing(nb::module_& module) {
       .def("live_host_bytes", [](const MockControl& mock) { return PYPTO_MOCK(mock, mock_live_host_bytes)(); })
       .def("live_handles", &LiveHandles)
       .def("guard_violations", [](const MockControl& mock) { return PYPTO_MOCK(mock, mock_guard_violations)(); })
+      .def_prop_ro("simd",
+                   [](const MockControl& mock) -> std::optional<std::string> {
+                     const char* name = PYPTO_MOCK(mock, pypto_mock_simd)();
+                     return name != nullptr ? std::optional<std::string>(name) : std::nullopt;
+                   })
       .def("kernels_run", [](const MockControl& mock) { return PYPTO_MOCK(mock, mock_kernels_run)(); })
       .def("reset", [](const MockControl& mock) { PYPTO_MOCK(mock, mock_reset)(); });
 }

@@ -19,5 +19,7 @@ void bind_benchmark(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_log(nanobind::module_& module);
 void bind_testing(nanobind::module_& module);
+void bind_prebuilt(nanobind::module_& module);
+void bind_probe(nanobind::module_& module);
 
 }  // namespace pypto::bindings

@@ -2,6 +2,8 @@
 // files take them as arguments.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <memory>
 #include <utility>
 
@@ -30,5 +32,8 @@ class CompiledImage {
  private:
   std::shared_ptr<const program::Image> image_;
 };
+
+// One dict per device binary of the image.
+nanobind::list BinariesOf(const program::Image& image);
 
 }  // namespace pypto::bindings

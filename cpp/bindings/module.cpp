@@ -33,4 +33,6 @@ NB_MODULE(_core, module) {
   pypto::bindings::bind_trace(module);
   pypto::bindings::bind_log(module);
   pypto::bindings::bind_testing(module);
+  pypto::bindings::bind_prebuilt(module);
+  pypto::bindings::bind_probe(module);
 }

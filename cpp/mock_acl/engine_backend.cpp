@@ -1,5 +1,6 @@
 // Kernels are program images, executed by the device engine, or host shared objects that stand in for AI-core code.
 #include "pypto/device/engine.h"
+#include "pypto/device/simd/select.h"
 #include "pypto/mock_acl/device_memory.h"
 #include "pypto/mock_acl/host_object.h"
 #include "pypto/mock_acl/kernel_backend.h"
@@ -76,3 +77,8 @@ std::unique_ptr<KernelCores> MakeKernelCores(uint32_t cores, uint64_t shake_seed
 }
 
 }  // namespace pypto::mock
+
+extern "C" [[gnu::visibility("default")]] const char* pypto_mock_simd() {
+  const pypto::device::simd::KernelTable* table = pypto::device::simd::ActiveKernels().table;
+  return table != nullptr ? table->name : nullptr;
+}

@@ -140,6 +140,22 @@ class CompiledImage:
     def fingerprint(self) -> str: ...
 
     @property
+    def binaries(self) -> list: ...
+
+    @property
+    def sections(self) -> list:
+        """(kind, bytes) of each section of the file, in its order."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def source_files(self) -> list[str]: ...
+
+    @property
+    def source_hash(self) -> str: ...
+
+    @property
     def parameters(self) -> list:
         """One dict per parameter, in signature order."""
 
@@ -517,6 +533,26 @@ class MockControl:
 
     def guard_violations(self) -> int: ...
 
+    @property
+    def simd(self) -> str | None: ...
+
     def kernels_run(self) -> int: ...
 
     def reset(self) -> None: ...
+
+def make_prebuilt(code: bytes, entry: str, parameters: Sequence[tuple[str, bool, int, str, Sequence[int | str]]], blocks: int, core: int, mix: bool, platform: str) -> CompiledImage:
+    """
+    A program of a device binary; parameters are (name, is_tensor, dtype, direction, dims).
+    """
+
+def probe_libraries(platform: str) -> list:
+    """The libraries that the search for a platform looks at, in its order."""
+
+def probe_devices(platform: str) -> dict:
+    """Opens the platform's library and each of its devices for a moment."""
+
+def log_root() -> str:
+    """The folder of plog files, as the environment says."""
+
+def unknown_variables() -> list[str]:
+    """Names in the environment that start with PYPTO_ and mean nothing."""

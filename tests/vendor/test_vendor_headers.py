@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,33 @@ def test_arguments_arrive_as_sent(recording_library, tmp_path):
     functions = len(read_declarations().functions)
     # Arguments of each, results of all but the one that returns nothing.
     assert run.stdout.splitlines()[-1] == f"{2 * functions - 1} comparisons, 0 mismatches"
+
+
+def test_a_vendor_program_runs_on_the_mock(vendor, recording_library, tmp_path):
+    """Linked against a library of the vendor's name that is not the mock; LD_LIBRARY_PATH alone decides."""
+    kernels = tmp_path / "kernels.o"
+    source = ROOT / "tests" / "cpp" / "mock_acl" / "host_kernels.c"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O1", source, f"-I{PACKAGE / 'include'}", "-o", kernels], check=True, timeout=60
+    )
+    program = tmp_path / "program"
+    built = compile_cpp(
+        HERE / "vendor_program.cpp", "-O1", "-isystem", str(vendor), str(recording_library), "-o", str(program)
+    )
+    assert built.returncode == 0, built.stderr[:4000]
+    links = tmp_path / "links"
+    made = subprocess.run(
+        [sys.executable, "-m", "pypto.tools.mock_acl", links], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(links), "PYPTO_MOCK_SOC": "Ascend910B4"}
+    command = [program, kernels]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert run.stdout == "on Ascend910B4: right\n", run.stdout + run.stderr
+    assert run.returncode == 0
+    strict = {**environment, "PYPTO_MOCK_STRICT": "7"}
+    run = subprocess.run(command, env=strict, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    # Against the library it was linked with it gets nowhere: the run above was the mock's.
+    bare = {**environment, "LD_LIBRARY_PATH": str(recording_library.parent)}
+    assert subprocess.run(command, env=bare, capture_output=True, timeout=60, check=False).returncode != 0

@@ -92,6 +92,8 @@ uint64_t mock_live_handles(mock_handle_kind kind);
 uint64_t mock_guard_violations(void);
 /* Kernels that were executed to their end, faults included, since load or mock_reset. */
 uint64_t mock_kernels_run(void);
+/* Name of the set of tile kernels in use, such as "avx2"; NULL when PYPTO_SIMD names none that this processor runs. */
+const char* pypto_mock_simd(void);
 /* Threads of streams that exist now. */
 uint64_t mock_stream_threads(void);
 

@@ -183,6 +183,11 @@ base::Status HardwareUnavailable(const Search& search, const std::vector<Trial>&
   return Unavailable(trials, text);
 }
 
+Search PlanSearch(PlatformKind kind, const LoadOptions& options) {
+  if (kind == PlatformKind::kSimulator) return Search{{options.mock_path}, MockRule::kOnlyMock, true};
+  return PlanHardwareSearch(options);
+}
+
 base::Status InstallWantedLayers(Table& table, const LoadOptions& options) {
   if (options.layers) return InstallLayers(table, *options.layers);
   const std::string names = base::GetEnvironment("PYPTO_ACL_LAYERS").value_or("");
@@ -193,8 +198,7 @@ base::Status InstallWantedLayers(Table& table, const LoadOptions& options) {
 
 base::Result<std::unique_ptr<Table>> LoadFor(PlatformKind kind, const LoadOptions& options) {
   const bool simulator = kind == PlatformKind::kSimulator;
-  const Search search =
-      simulator ? Search{{options.mock_path}, MockRule::kOnlyMock, true} : PlanHardwareSearch(options);
+  const Search search = PlanSearch(kind, options);
   std::vector<Trial> trials;
   for (const std::string& candidate : search.candidates) {
     Trial trial = TryLibrary(candidate, search.rule);
@@ -209,6 +213,28 @@ base::Result<std::unique_ptr<Table>> LoadFor(PlatformKind kind, const LoadOption
   if (!simulator) return HardwareUnavailable(search, trials, options);
   return Unavailable(trials, "platform '" + options.simulator + "' is served by the mock ACL library of the package, " +
                                  "which is not usable: " + trials.front().text + ". Install the package again.");
+}
+
+std::vector<LibraryTrial> ProbeLibraries(PlatformKind kind, const LoadOptions& options) {
+  const Search search = PlanSearch(kind, options);
+  std::vector<LibraryTrial> found;
+  for (const std::string& candidate : search.candidates) {
+    const Trial trial = TryLibrary(candidate, search.rule);
+    LibraryTrial& told = found.emplace_back();
+    told.path = candidate;
+    told.absent = trial.verdict == Verdict::kAbsent;
+    told.reason = trial.text;
+    if (trial.table == nullptr) continue;
+    trial.table->KeepLibraryMapped();
+    told.usable = true;
+    told.path = trial.table->library_path();
+    told.is_mock = trial.table->is_mock();
+    told.route = trial.table->launch_route();
+    for (const SlotDescription& slot : Slots()) {
+      if (!trial.table->Has(slot.id)) told.missing_optional.emplace_back(slot.name);
+    }
+  }
+  return found;
 }
 
 bool HardwareLibraryFound(const LoadOptions& options) {

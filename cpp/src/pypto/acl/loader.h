@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pypto/acl/table.h"
 #include "pypto/base/status.h"
@@ -31,6 +32,20 @@ struct LoadOptions {
 // Fails with kDeviceUnavailable, whose AclFailure::failure_class says why: "library_not_found", "wrong_library" (link
 // stub, mock, not ACL at all, cannot be opened) or "symbol_missing" (AclFailure::call names the first one).
 PYPTO_API base::Result<std::unique_ptr<Table>> LoadFor(PlatformKind kind, const LoadOptions& options);
+
+// What the search knows of one candidate.
+struct LibraryTrial {
+  std::string path;  // the file, or the name that the loader does not find
+  bool usable = false;
+  bool absent = false;  // there is no such file
+  std::string reason;   // "<path>: why it is not usable"; empty when it is
+  bool is_mock = false;
+  LaunchRoute route = LaunchRoute::kNone;
+  std::vector<std::string> missing_optional;
+};
+
+// All candidates in the order of the search, also those behind the first usable one, which LoadFor takes.
+PYPTO_API std::vector<LibraryTrial> ProbeLibraries(PlatformKind kind, const LoadOptions& options);
 
 // Whether some library that could serve the hardware platforms is on this machine, usable or not. Opens none for good.
 PYPTO_API bool HardwareLibraryFound(const LoadOptions& options);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "pypto/base/export.h"
 #include "pypto/log/level.h"
 
 namespace pypto::log {
@@ -23,7 +24,7 @@ struct Settings {
 };
 
 // Malformed and out-of-range values count as unset.
-Settings ReadSettings();
+PYPTO_API Settings ReadSettings();
 
 // "MOD=level:MOD=level" with module names of the vendor's list; false when any part of it is wrong.
 bool ParseModuleLevels(std::string_view text, std::vector<std::pair<std::string, Level>>* levels);

@@ -233,6 +233,23 @@ base::Result<std::shared_ptr<const Image>> ReadImage(std::span<const uint8_t> by
   return std::shared_ptr<const Image>(std::move(image));
 }
 
+std::vector<SectionInfo> ListSections(const Image& image) {
+  std::vector<SectionInfo> listed;
+  for (const Section& section : SectionsOf(image)) {
+    const char* name = section.kind == SectionKind::kPlan    ? "plan"
+                       : section.kind == SectionKind::kDebug ? "debug"
+                                                             : "binary";
+    listed.push_back({name, section.bytes.size()});
+  }
+  return listed;
+}
+
+std::string SourceHash(const DebugInfo& debug) {
+  if (debug.source.empty()) return {};
+  const auto* text = reinterpret_cast<const uint8_t*>(debug.source.data());
+  return base::DigestHex(base::HashBytes({text, debug.source.size()}));
+}
+
 bool LooksLikeImage(std::span<const uint8_t> bytes) {
   return bytes.size() >= kSmallestImage && std::equal(kImageMagic.begin(), kImageMagic.end(), bytes.begin());
 }

@@ -57,6 +57,16 @@ PYPTO_API std::shared_ptr<const Image> MakeImage(std::string platform, Plan plan
 // kProgramFormat, with what is wrong, for anything truncated, altered, or of a newer version.
 PYPTO_API base::Result<std::shared_ptr<const Image>> ReadImage(std::span<const uint8_t> bytes);
 
+// What a file consists of, in its order: "plan", "debug", "binary".
+struct SectionInfo {
+  std::string name;
+  uint64_t bytes = 0;
+};
+PYPTO_API std::vector<SectionInfo> ListSections(const Image& image);
+
+// SHA-256 in hex of the kernel's source text; empty when the image holds none.
+PYPTO_API std::string SourceHash(const DebugInfo& debug);
+
 // Cheap: looks at magic and length only.
 PYPTO_API bool LooksLikeImage(std::span<const uint8_t> bytes);
 

@@ -1,0 +1,1 @@
+"""Programs for the command line: `python -m pypto.tools.doctor`, `.inspect` and `.mock_acl`."""
