@@ -44,7 +44,7 @@ def _versions() -> Check:
         torch_version = str(torch.__version__)
     except ImportError as error:
         return Check("versions", "failed", f"torch cannot be imported: {error}", "pip install 'torch>=2.10'")
-    own = f"pypto {pypto.__version__}, core {_core.__version__}"
+    own = f"pypto {pypto.__version__}, core {vars(_core)['__version__']}"
     return _ok(
         "versions",
         f"{own}, Python {platform.python_version()}, torch {torch_version}",
