@@ -95,6 +95,21 @@ TEST_F(DeviceTest, NoDeviceIsUnavailable) {
   EXPECT_EQ(device.status().acl_failure()->code, acl_abi::kErrorRtNoDevice);
 }
 
+TEST_F(DeviceTest, TheLibraryHidesWhatTheVariableDoesNotName) {
+  {
+    const ScopedEnvironment visible("ASCEND_RT_VISIBLE_DEVICES", "1");
+    EXPECT_TRUE(Device::Open(OpenSession(), 0).ok());
+    const auto hidden = Device::Open(OpenSession(), 1);
+    ASSERT_FALSE(hidden.ok());
+    EXPECT_THAT(hidden.status().ToString(), HasSubstr("device_id 1 is out of range: 1 device is visible (0)"));
+  }
+  const ScopedEnvironment none("ASCEND_RT_VISIBLE_DEVICES", "");
+  const auto device = Device::Open(OpenSession(), 0);
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(device.status().code(), base::StatusCode::kDeviceUnavailable);
+  EXPECT_THAT(device.status().ToString(), HasSubstr("check npu-smi info and ASCEND_RT_VISIBLE_DEVICES"));
+}
+
 TEST_F(DeviceTest, ADeviceThatCannotBeSetUpIsUnavailable) {
   Session session = OpenSession();
   control_->device_code = acl_abi::kErrorRtDeviceSetup;

@@ -131,6 +131,33 @@ TEST(Loader, AnOlderInterfaceIsEnough) {
   EXPECT_FALSE((*table)->Has(CallId::aclrtLaunchKernelWithHostArgs));
 }
 
+TEST(Loader, AnOlderInterfaceLaunchesThroughArgumentLists) {
+  LoadOptions options = FakeOptions("older.so");
+  const auto table = LoadFor(PlatformKind::kHardware, options);
+  ASSERT_TRUE(table.ok()) << table.status().ToString();
+  EXPECT_EQ((*table)->launch_route(), LaunchRoute::kKernelArgs);
+  EXPECT_EQ((*LoadFor(PlatformKind::kHardware, FakeOptions("complete.so")))->launch_route(), LaunchRoute::kHostArgs);
+  const std::vector<LibraryTrial> trials = ProbeLibraries(PlatformKind::kHardware, options);
+  ASSERT_EQ(trials.size(), 1u);
+  EXPECT_EQ(trials[0].route, LaunchRoute::kKernelArgs);
+  EXPECT_THAT(trials[0].missing_optional, testing::Contains("aclrtLaunchKernelWithHostArgs"));
+}
+
+TEST(Loader, TheProbeSaysWhyEachCandidateIsRefused) {
+  const auto reason = [](const char* file) {
+    const std::vector<LibraryTrial> trials = ProbeLibraries(PlatformKind::kHardware, FakeOptions(file));
+    EXPECT_EQ(trials.size(), 1u);
+    EXPECT_FALSE(trials[0].usable);
+    return trials[0];
+  };
+  EXPECT_TRUE(reason("absent.so").absent);
+  EXPECT_FALSE(reason("stub.so").absent);
+  EXPECT_THAT(reason("stub.so").reason, HasSubstr("is a link stub"));
+  EXPECT_THAT(reason("without_malloc.so").reason, HasSubstr("lacks aclrtMalloc, aclrtMemcpy"));
+  EXPECT_THAT(reason("no_route.so").reason, HasSubstr("can launch no kernel"));
+  EXPECT_THAT(reason("needs.so").reason, HasSubstr("cannot be opened"));
+}
+
 TEST(Loader, SimulatorsTakeOnlyTheMock) {
   // The variable is about hardware platforms.
   const ScopedEnvironment library("PYPTO_ACL_LIBRARY", FakePath("complete.so").c_str());

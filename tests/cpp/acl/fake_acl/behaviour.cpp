@@ -1,5 +1,6 @@
 // A fake ACL library with enough behaviour to test handles, sessions and layers: objects are counted, contexts are
 // thread-local, nothing computes.
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -75,6 +76,12 @@ EXPORT void aclAppLog(aclLogLevel, const char*, const char*, uint32_t, const cha
 EXPORT const char* aclrtGetSocName() { return "Ascend910B3"; }
 EXPORT aclError aclrtGetDeviceCount(uint32_t* count) {
   *count = control.device_count;
+  // A list of numbers, as the vendor's library reads it.
+  if (const char* visible = std::getenv("ASCEND_RT_VISIBLE_DEVICES"); visible != nullptr) {
+    const auto commas = static_cast<uint32_t>(std::count(visible, visible + std::strlen(visible), ','));
+    *count = std::min(*count, *visible == '\0' ? 0 : commas + 1);
+    if (*count == 0) return kErrorRtNoDevice;
+  }
   return control.device_count == 0 ? kErrorRtNoDevice : kSuccess;
 }
 EXPORT aclError aclrtSetDevice(int32_t device) {
