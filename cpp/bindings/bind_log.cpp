@@ -42,6 +42,14 @@ void bind_log(nb::module_& module) {
         return log::CurrentLogFile();
       },
       "Path of the open plog file; empty when none is.");
+  module.def(
+      "write_log",
+      [](int level, const std::string& text) {
+        if (!log::Enabled(static_cast<log::Level>(level))) return;
+        const GilRelease released;
+        log::WriteAs("PYPTO", static_cast<log::Level>(level), nullptr, 0, text);
+      },
+      nb::arg("level"), nb::arg("text"), "One record, when the level is written.");
 }
 
 }  // namespace pypto::bindings

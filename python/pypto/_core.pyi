@@ -501,6 +501,9 @@ def set_log_to_stdout(arg: bool, /) -> None: ...
 def current_log_file() -> str:
     """Path of the open plog file; empty when none is."""
 
+def write_log(level: int, text: str) -> None:
+    """One record, when the level is written."""
+
 class MockControl:
     """The side door of one mock ACL library."""
 

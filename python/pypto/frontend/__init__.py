@@ -30,19 +30,20 @@ from pypto.frontend.operations import (
     view,
     zeros,
 )
-from pypto.frontend.options import RunMode, get_vec_tile_shapes, set_cube_tile_shapes, set_vec_tile_shapes
+from pypto.frontend.options import CompStage, RunMode, get_vec_tile_shapes, set_cube_tile_shapes, set_vec_tile_shapes
 from pypto.frontend.symbolic import SatStatus, SymbolicScalar, ceildiv, symbolic_scalar
 from pypto.frontend.symbolic import maximum as max
 from pypto.frontend.symbolic import minimum as min
 from pypto.frontend.tensor import Tensor, tensor
+from pypto.frontend.verify import set_verify_golden_data
 
 __all__ = [
-    "CacheInfo", "CastMode", "DYN", "DYNAMIC", "DynamicDim", "Element", "JitKernel", "RunMode", "STATIC", "SatStatus",
-    "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec", "TileOpFormat", "amax", "amin",
-    "assemble", "cast", "ceildiv", "clone", "cond", "dynamic", "full", "function", "get_vec_tile_shapes",
-    "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "matmul", "max", "min", "ones", "relu", "reshape",
-    "set_cube_tile_shapes", "set_vec_tile_shapes", "sigmoid", "softmax", "sum", "symbolic_scalar", "tensor",
-    "transpose", "unsqueeze", "view", "zeros",
+    "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "JitKernel", "RunMode",
+    "STATIC", "SatStatus", "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec", "TileOpFormat",
+    "amax", "amin", "assemble", "cast", "ceildiv", "clone", "cond", "dynamic", "full", "function",
+    "get_vec_tile_shapes", "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "matmul", "max", "min",
+    "ones", "relu", "reshape", "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "sigmoid",
+    "softmax", "sum", "symbolic_scalar", "tensor", "transpose", "unsqueeze", "view", "zeros",
 ]  # fmt: skip
 __all__ += list(operations.ELEMENTWISE)
 

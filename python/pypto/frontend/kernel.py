@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, overload
 
 from pypto.errors import fe_error
-from pypto.frontend import options, trace_kernel
+from pypto.frontend import options, trace_kernel, verify
 from pypto.frontend.captures import CaptureKey, value_key
 from pypto.frontend.options import GROUPS, KernelOptions
 from pypto.frontend.signature import Signature, is_tensor_argument
@@ -140,8 +140,11 @@ class JitKernel:
         """Compiles for these arguments if need be and runs; results come back through output tensors."""
         tensors, constants = self.signature.split(arguments, keywords)
         bound = tuple(self.signature.bind_tensor(index, tensor) for index, tensor in enumerate(tensors))
-        image = self._image(Request(bound, constants, (), self.options.in_force()), self.platform)
+        settings = self.options.in_force()
+        image = self._image(Request(bound, constants, (), settings), self.platform)
         _package().runtime.dispatch_kernel(image, tensors)
+        if settings.tolerance is not None:
+            verify.check(_package().runtime, image, tensors, settings.tolerance)
 
 
 @overload

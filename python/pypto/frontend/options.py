@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pypto.config import scopes
 from pypto.errors import fe_error
+from pypto.frontend import verify
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import as_int
 
@@ -16,6 +17,17 @@ GROUPS = (
 )  # fmt: skip
 
 PlanOptions = tuple[int, int, tuple[int, int, int], int]
+
+
+class CompStage(enum.IntEnum):
+    """Values of host.compile_stage."""
+
+    ALL_COMPLETE = 0
+    TENSOR_GRAPH = 1
+    TILE_GRAPH = 2
+    EXECUTE_GRAPH = 3
+    CODEGEN_INSTRUCTION = 4
+    CODEGEN_BINARY = 5
 
 
 class RunMode(enum.IntEnum):
@@ -50,6 +62,7 @@ class Settings(NamedTuple):
     node: scopes.OptionScope  # the scope that the trace starts in
     key: str  # equal for equal values in force
     plan: PlanOptions  # stitch_function_max_num, max_workspace_kb, depths per pool, parallelism
+    tolerance: tuple[float, float] | None  # rtol and atol of the comparison with golden data, when it is on
 
 
 def _plan_options(node: scopes.OptionScope) -> PlanOptions:
@@ -95,7 +108,7 @@ class KernelOptions:
         node = base.child("jit_scope")
         if updates:
             node = scopes.checked(node.with_values, updates, True)
-        settings = Settings(node, node.effective_text(), _plan_options(node))
+        settings = Settings(node, node.effective_text(), _plan_options(node), verify.tolerance_of(node))
         self._known = (base, text, settings)
         return settings
 

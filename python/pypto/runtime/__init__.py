@@ -7,7 +7,7 @@ from pypto.runtime.benchmark import BenchmarkStats, benchmark
 from pypto.runtime.config import RunConfig
 from pypto.runtime.dispatch import default_platform, dispatch_compiled, dispatch_kernel
 from pypto.runtime.log import log
-from pypto.runtime.run import RunResult, run
+from pypto.runtime.run import RunResult, compare_outputs, run
 from pypto.runtime.trace import trace
 from pypto.runtime.worker import ChipWorker
 
@@ -22,6 +22,7 @@ __all__ = [
     "WorkspaceReport",
     "WorkspaceTask",
     "benchmark",
+    "compare_outputs",
     "default_platform",
     "dispatch_compiled",
     "dispatch_kernel",

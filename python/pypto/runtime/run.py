@@ -25,6 +25,15 @@ class OutputComparison:
     elements: int
     first: list[tuple[tuple[int, ...], float, float]] = field(default_factory=list)  # index, got, expected
 
+    def __str__(self) -> str:
+        """Count and largest error, and the first mismatches."""
+        lines = [
+            f"{self.name}: {self.mismatches} of {self.elements} elements differ, "
+            f"largest error {self.max_abs_error:.3e} absolute, {self.max_rel_error:.3e} relative"
+        ]
+        lines += [f"  {index}: got {got}, expected {expected}" for index, got, expected in self.first]
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -37,12 +46,7 @@ class RunResult:
     def __str__(self) -> str:
         """A line per output, and the first mismatches."""
         lines = [f"{'passed' if self.passed else 'FAILED'} in {self.execution_time:.3f} s"]
-        for output in self.outputs:
-            lines.append(
-                f"  {output.name}: {output.mismatches} of {output.elements} elements differ, "
-                f"largest error {output.max_abs_error:.3e} absolute, {output.max_rel_error:.3e} relative"
-            )
-            lines += [f"    {index}: got {got}, expected {expected}" for index, got, expected in output.first]
+        lines += [f"  {line}" for output in self.outputs for line in str(output).splitlines()]
         return "\n".join(lines)
 
 
@@ -105,19 +109,32 @@ def _compare_all(
 ) -> list[OutputComparison]:
     if expected is None:
         return []
+    fresh = () if returned is None else returned if isinstance(returned, tuple) else (returned,)
+    goldens = list(expected) if isinstance(expected, (list, tuple)) else [expected]
+    return compare_outputs(compiled._image.parameters, (*args, *fresh), goldens, rtol, atol)
+
+
+def compare_outputs(
+    parameters: Sequence[dict[str, Any]], values: Sequence[Any], goldens: Sequence[Any], rtol: float, atol: float
+) -> list[OutputComparison]:
+    """Compares the outputs among `values`, which are those of `parameters` (rows of an image) in order.
+
+    One golden tensor per output, or one per parameter with None for what is not compared; ValueError for another
+    number of them.
+    """
     import torch
 
-    fresh = () if returned is None else returned if isinstance(returned, tuple) else (returned,)
-    values = (*args, *fresh)
-    written = [
-        (parameter.name, value)
-        for parameter, value in zip(compiled.parameters, values, strict=True)
-        if parameter.direction in ("out", "inout")
-    ]
-    goldens = list(expected) if isinstance(expected, (list, tuple)) else [expected]
-    if len(goldens) != len(written):
-        raise ValueError(f"{len(goldens)} golden tensors for {len(written)} outputs: {[name for name, _ in written]}")
-    return [
-        _compare(name, value if isinstance(value, torch.Tensor) else value.to_host(), torch.as_tensor(want), rtol, atol)
-        for (name, value), want in zip(written, goldens, strict=True)
-    ]
+    pairs = list(zip(parameters, values, strict=True))
+    written = [index for index, (row, _) in enumerate(pairs) if row["is_tensor"] and row["direction"] != "in"]
+    wanted = dict(zip(written, goldens, strict=False)) if len(goldens) == len(written) else dict(enumerate(goldens))
+    if len(goldens) not in (len(written), len(pairs)):
+        names = [pairs[index][0]["name"] for index in written]
+        raise ValueError(f"{len(goldens)} golden tensors for {len(written)} outputs: {names}")
+    outputs = []
+    for index in written:
+        if wanted.get(index) is None:
+            continue
+        row, value = pairs[index]
+        got = value if isinstance(value, torch.Tensor) else value.to_host()
+        outputs.append(_compare(row["name"], got, torch.as_tensor(wanted[index]), rtol, atol))
+    return outputs

@@ -119,16 +119,18 @@ void AddCodegenVerifyDebug(Rows* rows) {
   rows->push_back(Bool("codegen.enable_pmu_trace", Group::kCodegen, false));
   rows->push_back(String("codegen.vf_options", Group::kCodegen, ""));
   rows->push_back(Bool("codegen.vf_compiler", Group::kCodegen, true));
-  rows->push_back(Bool("verify.enable_pass_verify", Group::kVerify, false));
+  rows->push_back(Bool("verify.enable_pass_verify", Group::kVerify, false, kActs));
   rows->push_back(Bool("verify.pass_verify_save_tensor", Group::kVerify, false));
   rows->push_back(String("verify.pass_verify_save_tensor_dir", Group::kVerify, ""));
   rows->push_back(Strings("verify.pass_verify_pass_filter", Group::kVerify,
                           {"RootFunctions", "DeadTensors", "LeafPartition", "TileGrids", "TensorClasses",
                            "ParameterDirections", "WorkspaceUnits"}));
+  rows->back().has_effect = true;  // empty: no comparison
   rows->push_back({.name = "verify.pass_verify_error_tol",
                    .group = Group::kVerify,
                    .type = ValueType::kDoubleList,
-                   .default_value = std::vector<double>{1e-3, 1e-3}});
+                   .default_value = std::vector<double>{1e-3, 1e-3},
+                   .has_effect = true});
   rows->push_back(Int("debug.compile_debug_mode", Group::kDebug, 0, 0, 2));
   rows->push_back(Int("debug.runtime_debug_mode", Group::kDebug, 0, 0, 4));
   rows->push_back(Strings("debug.dump_pass_graph", Group::kDebug, {}));
