@@ -2,13 +2,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
-#include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +16,7 @@
 #include "image_object.h"
 #include "pypto/base/sha256.h"
 #include "pypto/compile/compile.h"
-#include "pypto/program/expr.h"
+#include "pypto/runtime/program_budget.h"
 #include "pypto/workspace/budget.h"
 
 namespace nb = nanobind;
@@ -66,53 +63,6 @@ nb::list Parameters(const CompiledImage& self) {
   return rows;
 }
 
-using Values = std::map<std::string, int64_t>;
-
-// Values in the order of `named`; a value that is missing is an error that names it.
-template <typename Named>
-std::vector<int64_t> InOrder(const std::vector<Named>& named, const Values& values, const char* what) {
-  std::vector<int64_t> ordered;
-  for (const Named& item : named) {
-    const auto found = values.find(item.name);
-    if (found == values.end()) {
-      throw nb::value_error((std::string("the workspace depends on ") + what + " '" + item.name +
-                             "'; give its value as a keyword argument")
-                                .c_str());
-    }
-    ordered.push_back(found->second);
-  }
-  return ordered;
-}
-
-uint64_t EvaluateBytes(const program::Plan& plan, program::ExprId id, const Values& values) {
-  if (id == program::kNoExpr) return 0;
-  if (const std::optional<int64_t> constant = plan.exprs.ConstantValue(id)) return static_cast<uint64_t>(*constant);
-  const std::vector<int64_t> symbols = InOrder(plan.symbols, values, "the dim");
-  std::vector<int64_t> scalars(plan.scalars.size(), 0);
-  for (size_t i = 0; i < plan.scalars.size(); ++i) {
-    const auto found = values.find(plan.scalars[i].name);
-    if (found != values.end()) scalars[i] = found->second;
-  }
-  const program::ExprEnvironment environment{symbols, scalars, {}};
-  return static_cast<uint64_t>(Unwrap(program::Evaluate(plan.exprs, id, environment)));
-}
-
-workspace::Budget ResolveFor(const CompiledImage& self, const Values& values, uint64_t engine_bytes) {
-  const program::Plan& plan = self.image().plan;
-  workspace::Requirement requirement;
-  for (size_t pool = 0; pool < workspace::kPoolCount; ++pool) {
-    requirement.unit_bytes[pool] = EvaluateBytes(plan, plan.workspace.unit_bytes[pool], values);
-    requirement.present[pool] = plan.workspace.present[pool];
-  }
-  requirement.boundary_bytes = EvaluateBytes(plan, plan.workspace.boundary_bytes, values);
-  workspace::BudgetOptions options;
-  options.stitch_function_max_num = plan.options.stitch_function_max_num;
-  options.max_workspace_kb = plan.options.max_workspace_kb;
-  options.num_per_pool = plan.options.stitch_function_num_per_pool;
-  options.parallelism = plan.options.parallelism;
-  return Unwrap(workspace::ResolveBudget(requirement, options, engine_bytes));
-}
-
 nb::list Sections(const CompiledImage& self) {
   nb::list rows;
   for (const program::SectionInfo& section : program::ListSections(self.image())) {
@@ -121,8 +71,8 @@ nb::list Sections(const CompiledImage& self) {
   return rows;
 }
 
-nb::dict BudgetDict(const CompiledImage& self, const Values& values, uint64_t engine_bytes) {
-  const workspace::Budget budget = ResolveFor(self, values, engine_bytes);
+nb::dict BudgetDict(const CompiledImage& self, const runtime::NamedValues& values, uint64_t engine_bytes) {
+  const workspace::Budget budget = Unwrap(runtime::ResolveProgramBudget(self.image().plan, values, engine_bytes));
   nb::list pools;
   for (int index = 0; index < workspace::kPoolCount; ++index) {
     const auto which = static_cast<workspace::Pool>(index);

@@ -9,6 +9,7 @@
 #include "pypto/base/clock.h"
 #include "pypto/log/log.h"
 #include "pypto/program/expr.h"
+#include "pypto/runtime/program_budget.h"
 #include "pypto/runtime/trace.h"
 
 namespace pypto::runtime {

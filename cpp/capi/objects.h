@@ -1,0 +1,68 @@
+// What is behind the handles.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "handle_table.h"
+#include "pypto/options/scope.h"
+#include "pypto/program/image.h"
+#include "pypto/runtime/completion.h"
+#include "pypto/runtime/registration.h"
+#include "pypto/runtime/resident_tensor.h"
+#include "pypto/runtime/worker.h"
+
+namespace pypto::capi {
+
+// All are owned by the handle table and used under a pin; members are immutable unless a mutex is named.
+
+struct ProgramObject : Object {
+  static constexpr Kind kKind = Kind::kProgram;
+  explicit ProgramObject(std::shared_ptr<const program::Image> read);
+
+  std::shared_ptr<const program::Image> image;
+  std::string fingerprint;
+  std::once_flag text_made;
+  std::string text;  // made when first asked for
+};
+
+struct WorkerObject : Object {
+  static constexpr Kind kKind = Kind::kWorker;
+  explicit WorkerObject(std::shared_ptr<runtime::Worker> opened) : worker(std::move(opened)) {}
+  std::shared_ptr<runtime::Worker> worker;
+};
+
+struct TensorObject : Object {
+  static constexpr Kind kKind = Kind::kTensor;
+  TensorObject(std::shared_ptr<runtime::Worker> its_worker, runtime::TensorRef made)
+      : worker(std::move(its_worker)), tensor(std::move(made)) {}
+  std::shared_ptr<runtime::Worker> worker;
+  runtime::TensorRef tensor;
+};
+
+struct RegistrationObject : Object {
+  static constexpr Kind kKind = Kind::kRegistration;
+  explicit RegistrationObject(std::shared_ptr<runtime::Registration> made) : registration(std::move(made)) {}
+  std::shared_ptr<runtime::Registration> registration;
+};
+
+struct CompletionObject : Object {
+  static constexpr Kind kKind = Kind::kCompletion;
+  explicit CompletionObject(std::shared_ptr<runtime::Completion> made) : completion(std::move(made)) {}
+  std::shared_ptr<runtime::Completion> completion;
+};
+
+struct OptionsObject : Object {
+  static constexpr Kind kKind = Kind::kOptions;
+  explicit OptionsObject(options::ScopeRef made) : scope(std::move(made)) {}
+  options::ScopeRef Get() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return scope;
+  }
+  std::mutex mutex;
+  options::ScopeRef scope;  // under the mutex; the node itself never changes
+};
+
+}  // namespace pypto::capi
