@@ -42,13 +42,22 @@ class Candidate:
     repeat: int = 0
     samples: list[float] = field(default_factory=list)
 
+    def run(self, repeat: int) -> None:
+        """The calls of one sample."""
+        call = self.call
+        for _ in range(repeat):
+            call()
+
+    def loop_cost(self, empty_ns: float) -> float:
+        """What the loop itself costs per call."""
+        return empty_ns
+
     def calibrate(self) -> None:
         """Chooses how many calls fill one sample."""
         self.repeat = 1
         while True:
             begin = time.perf_counter_ns()
-            for _ in range(self.repeat):
-                self.call()
+            self.run(self.repeat)
             elapsed = time.perf_counter_ns() - begin
             if elapsed >= SAMPLE_NS // 2:
                 self.repeat = max(1, round(self.repeat * SAMPLE_NS / elapsed))
@@ -57,14 +66,12 @@ class Candidate:
 
     def sample(self, empty_ns: float) -> None:
         """One sample in nanoseconds per call, less the cost of the loop itself."""
-        call, repeat = self.call, range(self.repeat)
         switches = _switches()
         begin = time.perf_counter_ns()
-        for _ in repeat:
-            call()
+        self.run(self.repeat)
         elapsed = time.perf_counter_ns() - begin
         if _switches() == switches:
-            self.samples.append(elapsed / self.repeat - empty_ns)
+            self.samples.append(elapsed / self.repeat - self.loop_cost(empty_ns))
 
 
 def _switches() -> int:

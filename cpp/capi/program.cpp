@@ -1,4 +1,6 @@
 // Programs: files, facts, parameters, workspace budgets.
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <map>
@@ -39,12 +41,17 @@ Result<std::vector<uint8_t>> ReadFile(const char* path) {
   return bytes;
 }
 
+// Beside the target first, then under its name: no reader sees half a file.
 Status WriteFile(const char* path, const std::vector<uint8_t>& bytes) {
-  File file(std::fopen(path, "wb"));
-  if (file == nullptr) return IoError("open", path);
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  if (!written || std::fclose(file.release()) != 0) return IoError("write", path);
-  return base::OkStatus();
+  const std::string part = std::string(path) + "." + std::to_string(getpid()) + ".part";
+  File file(std::fopen(part.c_str(), "wb"));
+  if (file == nullptr) return IoError("write", path);
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  written = std::fclose(file.release()) == 0 && written;
+  if (written && std::rename(part.c_str(), path) == 0) return base::OkStatus();
+  Status failed = IoError("write", path);
+  static_cast<void>(std::remove(part.c_str()));
+  return failed;
 }
 
 pypto_status GiveProgram(Result<std::shared_ptr<const program::Image>> image, pypto_program** out) {
