@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <ctime>
 #include <mutex>
 #include <new>
@@ -48,8 +49,11 @@ int Membarrier(int command) noexcept { return static_cast<int>(syscall(SYS_memba
 
 // 16 bytes that the kernel draws at random for each process, and the place of this copy of the library.
 uint32_t RandomGeneration(const void* place) noexcept {
-  uint64_t seed = reinterpret_cast<uintptr_t>(place);
-  if (const auto* drawn = reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM)); drawn != nullptr) seed ^= drawn[1];
+  uint64_t seed = 0;
+  if (const auto* drawn = reinterpret_cast<const char*>(getauxval(AT_RANDOM)); drawn != nullptr) {
+    std::memcpy(&seed, drawn + sizeof(seed), sizeof(seed));
+  }
+  seed ^= reinterpret_cast<uintptr_t>(place);
   seed *= 0x9e3779b97f4a7c15;
   return static_cast<uint32_t>(seed >> 33);
 }
