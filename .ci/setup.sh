@@ -11,6 +11,14 @@ command -v cmake >/dev/null || need_debian+=(cmake)
 [ -e /usr/include/gmock/gmock.h ] || need_debian+=(libgmock-dev)
 [ -e /usr/include/benchmark/benchmark.h ] || need_debian+=(libbenchmark-dev)
 command -v ccache >/dev/null || need_debian+=(ccache)
+command -v clang++ >/dev/null || need_debian+=(clang)
+command -v pkg-config >/dev/null || need_debian+=(pkg-config)
+# A test embeds the interpreter: its header and its shared library.
+python3 -c 'import os, sys, sysconfig as s
+v = s.get_config_var
+header = os.path.join(v("INCLUDEPY"), "Python.h")
+libraries = [os.path.join(d, v("LDLIBRARY")) for d in (v("LIBDIR"), v("LIBPL")) if d]
+sys.exit(not (os.path.exists(header) and any(map(os.path.exists, libraries))))' || need_debian+=(libpython3-dev)
 if [ ${#need_debian[@]} -gt 0 ]; then
   sudo=()
   [ "$(id -u)" -eq 0 ] || sudo=(sudo)

@@ -14,7 +14,7 @@ export PATH="$root/.venv/bin:$PATH"
 step "lint"
 ruff check .
 ruff format --check .
-git ls-files '*.cpp' '*.h' | xargs -r clang-format --dry-run --Werror
+git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs -r clang-format --dry-run --Werror
 mypy
 
 step "C++: build and ctest"

@@ -84,29 +84,6 @@ pypto_status DispatchWithOptions(Registration& registration, const pypto_argumen
   return WriteStruct("pypto_times", value, request.times);
 }
 
-pypto_workspace_report ReportOf(const pypto::runtime::LaunchReport& report) {
-  pypto_workspace_report value{};
-  value.parallelism = report.budget.parallelism;
-  value.launches = report.launches;
-  value.device_wall_us = report.device_wall_us;
-  value.root_instances = report.statistics.root_instances;
-  value.device_tasks = report.statistics.device_tasks;
-  value.leaf_tiles = report.statistics.leaf_tiles;
-  value.alloc_failures = report.statistics.alloc_failures;
-  value.total_bytes = report.budget.tensor_bytes;
-  value.boundary_bytes = report.budget.boundary_bytes;
-  for (size_t i = 0; i < pypto::workspace::kPoolCount; ++i) {
-    value.peak_bytes[i] = report.usage.peak[i];
-    value.capacity_bytes[i] = report.usage.capacity[i];
-    value.unit_bytes[i] = report.recommendation.raw_per_parallel_bytes[i];
-    value.next_depth_bytes[i] = report.recommendation.next_depth_total_bytes[i];
-    value.actual_depths[i] = report.recommendation.actual_depths[i];
-    value.recommended_depths[i] = report.recommendation.recommended_depths[i];
-    value.max_recommended_depths[i] = report.max_recommended_depths[i];
-  }
-  return value;
-}
-
 }  // namespace
 
 extern "C" {
@@ -249,16 +226,6 @@ pypto_status pypto_registration_infer_outputs(pypto_registration* registration, 
     }
     *output_count = shapes->size();
     return PYPTO_OK;
-  });
-}
-
-pypto_status pypto_registration_get_report(pypto_registration* registration, pypto_workspace_report* report) {
-  return Fence([&]() -> pypto_status {
-    const Pin<RegistrationObject> pin(registration);
-    if (!pin) return pin.Refused();
-    const auto read = pin->registration->Report();
-    if (!read.ok()) return Report(read.status());
-    return WriteStruct("pypto_workspace_report", ReportOf(*read), report);
   });
 }
 

@@ -63,6 +63,32 @@ int32_t pypto_log_get_level(void) {
   return level;
 }
 
+pypto_status pypto_log_reset_level(void) {
+  return Fence([] {
+    pypto::log::ResetLevel();
+    return PYPTO_OK;
+  });
+}
+
+pypto_status pypto_log_set_root(const char* path) {
+  return Fence([&]() -> pypto_status {
+    PYPTO_REQUIRE(path);
+    pypto::log::SetLogRoot(path);
+    return PYPTO_OK;
+  });
+}
+
+pypto_status pypto_log_set_stdout(int32_t on) {
+  return Fence([&] {
+    pypto::log::SetPrintToStdout(on != 0);
+    return PYPTO_OK;
+  });
+}
+
+pypto_status pypto_log_get_file(char* buffer, size_t capacity, size_t* needed) {
+  return Fence([&] { return WriteText(pypto::log::CurrentLogFile(), buffer, capacity, needed); });
+}
+
 pypto_status pypto_log_add_callback(pypto_log_callback callback, void* user, int32_t lowest, uint64_t* id) {
   return Fence([&]() -> pypto_status {
     PYPTO_REQUIRE(callback);

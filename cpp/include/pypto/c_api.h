@@ -160,6 +160,11 @@ PYPTO_C_API pypto_status pypto_registration_infer_outputs(pypto_registration* re
 PYPTO_C_API pypto_status pypto_registration_get_report(pypto_registration* registration,
                                                        pypto_workspace_report* report);
 
+/* Device tasks of the last launch, when it ran with log level INFO or lower; else none. Up to `capacity` are written;
+ * *task_count is how many there are. */
+PYPTO_C_API pypto_status pypto_registration_get_tasks(pypto_registration* registration, pypto_task_report* tasks,
+                                                      size_t capacity, size_t* task_count);
+
 /* ---- Options, log, timing marks --------------------------------------------------------------------------------- */
 
 /* A root scope: the defaults of the schema, changed by the JSON file at `defaults_path` (null: none) or by the one that
@@ -184,6 +189,12 @@ PYPTO_C_API pypto_status pypto_global_get(const char* name, char* buffer, size_t
 /* The call wins over ASCEND_GLOBAL_LOG_LEVEL and its kin; the default is PYPTO_LOG_ERROR. */
 PYPTO_C_API pypto_status pypto_log_set_level(int32_t level);
 PYPTO_C_API int32_t pypto_log_get_level(void);
+/* The level of the environment rules again. */
+PYPTO_C_API pypto_status pypto_log_reset_level(void);
+/* Root folder of the log files; printing to stdout in place of files; the file that is open, "" when none is. */
+PYPTO_C_API pypto_status pypto_log_set_root(const char* path);
+PYPTO_C_API pypto_status pypto_log_set_stdout(int32_t on);
+PYPTO_C_API pypto_status pypto_log_get_file(char* buffer, size_t capacity, size_t* needed);
 /* Gets every written record at or above `lowest`, from any thread, several at a time. *id names it for removal. */
 PYPTO_C_API pypto_status pypto_log_add_callback(pypto_log_callback callback, void* user, int32_t lowest, uint64_t* id);
 /* After it returns no call of the callback is under way in another thread and none begins. */

@@ -301,6 +301,21 @@ typedef struct pypto_workspace_report {
   uint32_t reserved;                                 /* 0 */
 } pypto_workspace_report;
 
+/* One device task of a launch. */
+typedef struct pypto_task_report {
+  uint64_t task_id;
+  uint64_t tasks;        /* 1; the last report of a launch may sum several */
+  uint64_t stitch_count; /* root instances in it */
+  uint64_t alloc_failures;
+  uint64_t requested_bytes; /* of the last failure, as the next three */
+  uint64_t available_bytes;
+  uint64_t failed_capacity_bytes;
+  uint32_t failed_pool; /* pypto_pool */
+  uint32_t recommended_depths[PYPTO_POOL_COUNT];
+  uint64_t current_bytes[PYPTO_POOL_COUNT]; /* when the task was closed; the largest of the parallel copies */
+  uint64_t peak_bytes[PYPTO_POOL_COUNT];    /* the same */
+} pypto_task_report;
+
 /* ---- Options, log, timing marks --------------------------------------------------------------------------------- */
 
 typedef enum pypto_log_level {

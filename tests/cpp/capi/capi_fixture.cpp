@@ -114,7 +114,10 @@ pypto_worker* OpenWorker() {
   return worker;
 }
 
-CapiTest::CapiTest() : handles_before_(LiveHandles()) {}
+CapiTest::CapiTest() : handles_before_(LiveHandles()) {
+  // Tests that raise the log level leave their files here.
+  EXPECT_EQ(pypto_log_set_root((::testing::TempDir() + "pypto_capi_log").c_str()), PYPTO_OK);
+}
 
 CapiTest::~CapiTest() {
   EXPECT_EQ(LiveHandles(), handles_before_);

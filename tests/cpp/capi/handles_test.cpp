@@ -134,6 +134,11 @@ std::vector<std::pair<const char*, Call>> RegistrationCalls() {
          size_t n = 0;
          return pypto_registration_infer_outputs(h(b), nullptr, 0, nullptr, 0, &n);
        }},
+      {"get_tasks",
+       [h](uint64_t b) {
+         size_t n = 0;
+         return pypto_registration_get_tasks(h(b), nullptr, 0, &n);
+       }},
       {"get_report",
        [h](uint64_t b) {
          auto s = PYPTO_STRUCT(pypto_workspace_report);

@@ -152,6 +152,26 @@ TEST_F(LaunchTest, TimesAndReport) {
   EXPECT_EQ(pypto_registration_launch(registration_, arguments.data(), 3, &options), PYPTO_ERROR_INVALID_ARGUMENT);
 }
 
+TEST_F(LaunchTest, TasksOfALaunchAtLevelInfo) {
+  const int32_t level = pypto_log_get_level();
+  Floats x(64, 1.0F);
+  Floats out(64, 0.0F);
+  const std::array<pypto_argument, 3> arguments = {x.Argument(), Resident(weight_), out.Argument()};
+  size_t count = 7;
+  ASSERT_EQ(pypto_registration_launch(registration_, arguments.data(), 3, nullptr), PYPTO_OK) << LastMessage();
+  ASSERT_EQ(pypto_registration_get_tasks(registration_, nullptr, 0, &count), PYPTO_OK) << LastMessage();
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(pypto_log_set_level(PYPTO_LOG_INFO), PYPTO_OK);
+  ASSERT_EQ(pypto_registration_launch(registration_, arguments.data(), 3, nullptr), PYPTO_OK) << LastMessage();
+  EXPECT_EQ(pypto_log_set_level(level), PYPTO_OK);
+  pypto_task_report task{};
+  ASSERT_EQ(pypto_registration_get_tasks(registration_, &task, 1, &count), PYPTO_OK) << LastMessage();
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(task.tasks, 1u);
+  EXPECT_EQ(task.stitch_count, 2u);
+  EXPECT_EQ(task.alloc_failures, 0u);
+}
+
 TEST_F(LaunchTest, SubmitWaitPollDone) {
   Floats x(64, 1.0F);
   pypto_tensor* a = nullptr;

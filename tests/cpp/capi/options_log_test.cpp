@@ -1,4 +1,7 @@
 // Options as JSON, the log, timing marks.
+#include <unistd.h>
+
+#include <filesystem>
 #include <mutex>
 
 #include "capi/capi_fixture.h"
@@ -119,6 +122,20 @@ TEST_F(OptionsLogTest, LogCallbacks) {
   EXPECT_EQ(pypto_log_add_callback(nullptr, nullptr, PYPTO_LOG_INFO, &id), PYPTO_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(pypto_log_add_callback(Heard::Log, &heard, 9, &id), PYPTO_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(pypto_log_set_level(level), PYPTO_OK);
+}
+
+TEST_F(OptionsLogTest, PlaceOfTheLog) {
+  const auto folder = std::filesystem::temp_directory_path() / ("pypto_capi_log_" + std::to_string(::getpid()));
+  EXPECT_EQ(pypto_log_set_root(folder.c_str()), PYPTO_OK);
+  EXPECT_EQ(pypto_log_set_root(nullptr), PYPTO_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(pypto_log_set_stdout(0), PYPTO_OK);
+  EXPECT_EQ(pypto_log_set_level(PYPTO_LOG_INFO), PYPTO_OK);
+  EXPECT_EQ(pypto_worker_release(testing::OpenWorker()), PYPTO_OK);
+  EXPECT_THAT(Text([](char* b, size_t c, size_t* n) { return pypto_log_get_file(b, c, n); }),
+              StartsWith(folder.string()));
+  EXPECT_EQ(pypto_log_reset_level(), PYPTO_OK);
+  EXPECT_EQ(pypto_log_get_level(), PYPTO_LOG_ERROR);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(OptionsLogTest, HandlesCannotBeUsedInsideACallback) {

@@ -32,11 +32,6 @@ uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
 
 }  // namespace
 
-workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) noexcept {
-  return {options.stitch_function_max_num, options.max_workspace_kb, options.stitch_function_num_per_pool,
-          options.parallelism};
-}
-
 Launcher::Launcher(WorkerState* state, DeviceProgram* program)
     : state_(state),
       image_(program->image_pointer()),

@@ -21,8 +21,6 @@
 
 namespace pypto::runtime {
 
-workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) noexcept;
-
 // Keeps the launch block, the figures resolved for the last sizes and a staging set, so that a call with the sizes of
 // the last one allocates nothing. Owned by a Registration, or by the worker's queue of dropped handles.
 // Thread rule: inside the worker's gate, except is_open(), image() and signature().

@@ -1,6 +1,7 @@
 // Launches that record their tasks, and the report of a handle.
 #include "pypto/log/log.h"
 #include "pypto/runtime/launcher.h"
+#include "pypto/runtime/program_budget.h"
 
 namespace pypto::runtime {
 

@@ -41,7 +41,7 @@ Result<uint64_t> EvaluateBytes(const program::Plan& plan, program::ExprId id, co
 
 }  // namespace
 
-workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) {
+workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) noexcept {
   workspace::BudgetOptions budget;
   budget.stitch_function_max_num = options.stitch_function_max_num;
   budget.max_workspace_kb = options.max_workspace_kb;

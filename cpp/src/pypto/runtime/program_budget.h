@@ -19,6 +19,6 @@ PYPTO_API base::Result<workspace::Budget> ResolveProgramBudget(const program::Pl
                                                                uint64_t engine_bytes);
 
 // The options that a plan was compiled with, as the budget wants them.
-workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options);
+workspace::BudgetOptions BudgetOptionsOf(const program::PlanOptions& options) noexcept;
 
 }  // namespace pypto::runtime
