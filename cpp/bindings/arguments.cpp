@@ -1,19 +1,26 @@
 // Reading arguments: resident tensors, torch tensors, numbers; everything else out of line.
 #include "arguments.h"
 
+#include <new>
+
 #include "device_tensor.h"
 
 namespace pypto::bindings {
 
-bool Arguments::Reserve(size_t count) {
-  if (count <= capacity_) return true;
+void Arguments::Reserve(size_t count) {
+  if (count <= capacity_) return;
   // Only before anything was read: tensors do not move.
-  heap_views_ = std::make_unique<runtime::ArgumentView[]>(count);
-  heap_tensors_ = std::make_unique<HostTensor[]>(count);
-  views_ = heap_views_.get();
-  tensors_ = heap_tensors_.get();
+  static_assert(sizeof(HostTensor) % alignof(runtime::ArgumentView) == 0);
+  const size_t tensor_bytes = count * sizeof(HostTensor);
+  heap_ = std::make_unique<std::byte[]>(tensor_bytes + count * sizeof(runtime::ArgumentView));
+  tensors_ = reinterpret_cast<HostTensor*>(heap_.get());
+  views_ = reinterpret_cast<runtime::ArgumentView*>(heap_.get() + tensor_bytes);
   capacity_ = count;
-  return true;
+}
+
+HostTensor& Arguments::NextTensor() noexcept {
+  constructed_ = size_ + 1;
+  return *new (&tensors_[size_]) HostTensor();
 }
 
 bool Arguments::Read(const program::Plan& plan, PyObject* const* objects, size_t count) {
@@ -31,21 +38,75 @@ bool Arguments::Read(const program::Plan& plan, PyObject* const* objects, size_t
 
 bool Arguments::Append(const program::Plan& plan, PyObject* object) {
   const program::PlanParameter& parameter = plan.parameters[size_];
+  HostTensor& tensor = NextTensor();
+  const bool written =
+      parameter.direction == program::Direction::kOut || parameter.direction == program::Direction::kInOut;
   if (IsDeviceTensor(object)) {
     views_[size_] = runtime::ArgumentView::Resident(ResidentOf(object));
-  } else if (HostTensor& tensor = tensors_[size_]; ReadTorchFast(object, tensor)) {
+  } else if (ReadTorchFast(object, tensor)) {
     views_[size_] = tensor.AsArgument();
+    if (written && !ClaimWritten(size_, parameter.name.c_str())) return false;
   } else if (!parameter.is_tensor) {
     if (!ReadScalar(parameter, object)) return false;
   } else {
-    const bool written =
-        parameter.direction == program::Direction::kOut || parameter.direction == program::Direction::kInOut;
     const TensorUse use = written ? TensorUse::kOutput : TensorUse::kInput;
     if (!ReadHostTensor(object, use, parameter.name.c_str(), tensor)) return false;
     views_[size_] = tensor.AsArgument();
+    if (written) written_.push_back(object);
   }
   ++size_;
   return true;
+}
+
+bool Arguments::ReadTensors(PyObject* const* objects, size_t count) noexcept {
+  if (count > kInline) return false;
+  for (; size_ < count; ++size_) {
+    HostTensor& tensor = NextTensor();
+    if (IsDeviceTensor(objects[size_])) {
+      views_[size_] = runtime::ArgumentView::Resident(ResidentOf(objects[size_]));
+    } else if (ReadTorchFast(objects[size_], tensor)) {
+      views_[size_] = tensor.AsArgument();
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Arguments::ClaimWritten(size_t index, const char* name) {
+  PyObject* object = tensors_[index].source;
+  if (object == nullptr || !TorchRequiresGrad(object)) [[likely]]
+    return true;
+  if (!CheckWritable(object, name)) return false;
+  written_.push_back(object);
+  return true;
+}
+
+PyObject* Arguments::TakeWritten() {
+  if (written_.empty()) [[likely]]
+    return nullptr;
+  PyObject* tensors = PyTuple_New(static_cast<Py_ssize_t>(written_.size()));
+  for (size_t i = 0; tensors != nullptr && i < written_.size(); ++i) {
+    PyTuple_SET_ITEM(tensors, static_cast<Py_ssize_t>(i), Py_NewRef(written_[i]));
+  }
+  return tensors;
+}
+
+bool Arguments::NoteWritten() {
+  if (written_.empty()) [[likely]]
+    return true;
+  PyObject* tensors = TakeWritten();
+  const bool noted = tensors != nullptr && NoteWrittenTensors(tensors);
+  Py_XDECREF(tensors);
+  return noted;
+}
+
+bool NoteWrittenTensors(PyObject* tensors) {
+  PyObject* module = PyImport_ImportModule("pypto.runtime._torch");
+  PyObject* noted = module != nullptr ? PyObject_CallMethod(module, "note_written", "O", tensors) : nullptr;
+  Py_XDECREF(module);
+  Py_XDECREF(noted);
+  return noted != nullptr;
 }
 
 bool Arguments::ReadScalar(const program::PlanParameter& parameter, PyObject* object) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "bind_errors.h"
 #include "bindings.h"
 #include "device_tensor.h"
@@ -57,6 +58,8 @@ runtime::ResidentTensor& Resident(nb::handle object) {
 runtime::HostTensorView HostView(nb::handle object, TensorUse use, const char* name, HostTensor& holder) {
   if (!ReadTorchFast(object.ptr(), holder) && !ReadHostTensor(object.ptr(), use, name, holder))
     throw nb::python_error();
+  const bool claimed = use == TensorUse::kOutput && holder.source != nullptr && TorchRequiresGrad(holder.source);
+  if (claimed && !CheckWritable(holder.source, name)) throw nb::python_error();
   return {holder.data(), {holder.tensor.shape, static_cast<size_t>(holder.tensor.ndim)}, holder.dtype};
 }
 
@@ -72,14 +75,14 @@ nb::object AllocTensor(const WorkerPtr& worker, nb::handle owner, const std::vec
   HostTensor holder;
   std::optional<runtime::HostTensorView> view;
   if (!init.is_none()) view = HostView(init, TensorUse::kInput, "init", holder);
-  auto tensor =
-      Unwrap(WithoutGil([&] { return worker->AllocTensor(shape, dtype, view.has_value() ? &*view : nullptr); }));
+  auto tensor = Unwrap(WithoutGil(
+      [&] { return worker->AllocTensor(shape, dtype, view.has_value() ? &*view : nullptr, InterruptBySignals()); }));
   return nb::steal(MakeDeviceTensor(std::move(tensor), owner.ptr()));
 }
 
 nb::object ViewRows(const WorkerPtr& worker, nb::handle owner, nb::handle tensor, int64_t begin, int64_t end) {
   runtime::ResidentTensor& resident = Resident(tensor);
-  auto view = Unwrap(WithoutGil([&] { return worker->ViewRows(resident, begin, end); }));
+  auto view = Unwrap(WithoutGil([&] { return worker->ViewRows(resident, begin, end, InterruptBySignals()); }));
   return nb::steal(MakeDeviceTensor(std::move(view), owner.ptr()));
 }
 
@@ -114,19 +117,34 @@ nb::dict MemoryDict(const runtime::MemoryInfo& info) {
 void* HostAddress(uint64_t address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 
 void BindMemory(nb::class_<Worker>& worker) {
-  worker.def("malloc", [](Worker& w, int64_t bytes) { return Unwrap(WithoutGil([&] { return w.Malloc(bytes); })); })
-      .def("free", [](Worker& w, uint64_t address) { ThrowIfError(WithoutGil([&] { return w.Free(address); })); })
+  worker
+      .def("malloc",
+           [](Worker& w, int64_t bytes) {
+             return Unwrap(WithoutGil([&] { return w.Malloc(bytes, InterruptBySignals()); }));
+           })
+      .def("free",
+           [](Worker& w, uint64_t address) {
+             ThrowIfError(WithoutGil([&] { return w.Free(address, InterruptBySignals()); }));
+           })
       .def("copy_to",
            [](Worker& w, uint64_t destination, uint64_t source, int64_t bytes) {
-             ThrowIfError(WithoutGil([&] { return w.CopyTo(destination, HostAddress(source), bytes); }));
+             ThrowIfError(
+                 WithoutGil([&] { return w.CopyTo(destination, HostAddress(source), bytes, InterruptBySignals()); }));
            })
       .def("copy_from",
            [](Worker& w, uint64_t destination, uint64_t source, int64_t bytes) {
-             ThrowIfError(WithoutGil([&] { return w.CopyFrom(HostAddress(destination), source, bytes); }));
+             ThrowIfError(
+                 WithoutGil([&] { return w.CopyFrom(HostAddress(destination), source, bytes, InterruptBySignals()); }));
            })
-      .def("memory_info", [](Worker& w) { return MemoryDict(Unwrap(WithoutGil([&] { return w.GetMemoryInfo(); }))); })
-      .def("counters", [](Worker& w) { return CountersDict(WithoutGil([&] { return w.GetCounters(); })); })
-      .def("trim", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Trim(); })); });
+      .def("memory_info",
+           [](Worker& w) {
+             return MemoryDict(Unwrap(WithoutGil([&] { return w.GetMemoryInfo(InterruptBySignals()); })));
+           })
+      .def("counters",
+           [](Worker& w) {
+             return CountersDict(Unwrap(WithoutGil([&] { return w.ReadCounters(InterruptBySignals()); })));
+           })
+      .def("trim", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Trim(InterruptBySignals()); })); });
 }
 
 void BindTensors(nb::class_<Worker>& worker) {
@@ -154,12 +172,15 @@ void BindTensors(nb::class_<Worker>& worker) {
         const auto view = HostView(destination, TensorUse::kOutput, "out", holder);
         runtime::ResidentTensor& resident = Resident(tensor);
         ThrowIfError(WithoutGil([&] { return w.CopyToHost(resident, view, InterruptBySignals()); }));
+        if (!NoteWrittenTensors(nb::make_tuple(destination).ptr())) throw nb::python_error();
       });
 }
 
 nb::object Register(const WorkerPtr& worker, nb::handle owner, const CompiledImage& image, bool shared) {
-  auto registration = Unwrap(WithoutGil(
-      [&] { return shared ? worker->SharedRegistration(image.pointer()) : worker->Register(image.pointer()); }));
+  auto registration = Unwrap(WithoutGil([&] {
+    return shared ? worker->SharedRegistration(image.pointer(), InterruptBySignals())
+                  : worker->Register(image.pointer(), InterruptBySignals());
+  }));
   return nb::steal(MakeRegistrationHandle(std::move(registration), owner.ptr()));
 }
 
@@ -172,8 +193,8 @@ void BindLife(nb::class_<Worker>& worker) {
             return Unwrap(WithoutGil([&] { return Worker::Open(std::move(config)); }));
           },
           nb::arg("platform"), nb::arg("device_id"), nb::arg("timeout_ms").none())
-      .def("init", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Init(); })); })
-      .def("close", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Close(); })); })
+      .def("init", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Init(InterruptBySignals()); })); })
+      .def("close", [](Worker& w) { ThrowIfError(WithoutGil([&] { return w.Close(InterruptBySignals()); })); })
       .def(
           "synchronize",
           [](Worker& w, std::optional<int64_t> timeout_ms) {

@@ -14,6 +14,8 @@ void bind_device_tensor(nanobind::module_& module);
 void bind_completion(nanobind::module_& module);
 void bind_launch_report(nanobind::module_& module);
 void bind_registration_handle(nanobind::module_& module);
+void bind_compiled_program(nanobind::module_& module);
+void bind_kernel_object(nanobind::module_& module);
 void bind_worker(nanobind::module_& module);
 void bind_benchmark(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);

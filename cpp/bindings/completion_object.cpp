@@ -7,7 +7,9 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "arguments.h"
 #include "bind_errors.h"
 #include "bindings.h"
 #include "gil.h"
@@ -20,6 +22,7 @@ namespace {
 struct CompletionObject {
   PyObject_HEAD std::shared_ptr<runtime::Completion> completion;
   PyObject* kept;
+  PyObject* written;  // tuple of tensors whose versions count the write, or null
   PyObject* result;
 };
 
@@ -38,10 +41,12 @@ void Deallocate(PyObject* object) {
       const GilRelease released;
       Self(object)->completion.reset();
     }
+    if (Self(object)->written != nullptr && !NoteWrittenTensors(Self(object)->written)) PyErr_Clear();
     PyErr_Restore(kind, value, trace);
   }
   Self(object)->completion.~shared_ptr();
   Py_CLEAR(Self(object)->kept);
+  Py_CLEAR(Self(object)->written);
   Py_CLEAR(Self(object)->result);
   type->tp_free(object);
   Py_DECREF(type);
@@ -50,8 +55,18 @@ void Deallocate(PyObject* object) {
 int Traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(Self(object)->kept);
+  Py_VISIT(Self(object)->written);
   Py_VISIT(Self(object)->result);
   return 0;
+}
+
+// Lets go of what was kept for the dispatch once it has ended. False with a Python error.
+bool EndKeeping(PyObject* object) {
+  Py_CLEAR(Self(object)->kept);
+  PyObject* written = std::exchange(Self(object)->written, nullptr);
+  const bool noted = written == nullptr || PyErr_Occurred() != nullptr || NoteWrittenTensors(written);
+  Py_XDECREF(written);
+  return noted;
 }
 
 // False with a Python error.
@@ -61,7 +76,7 @@ bool WaitFor(PyObject* object, std::optional<int64_t> timeout_ms) {
     const GilRelease released;
     status = Self(object)->completion->Wait(timeout_ms, InterruptBySignals());
   }
-  if (Self(object)->completion->finished()) Py_CLEAR(Self(object)->kept);
+  if (Self(object)->completion->finished() && !EndKeeping(object)) return false;
   if (PyErr_Occurred()) return false;
   if (status.ok()) return true;
   SetPythonError(status);
@@ -99,7 +114,7 @@ PyObject* Done(PyObject* object, PyObject*) {
     const GilRelease released;
     done = Self(object)->completion->Done();
   }
-  if (done) Py_CLEAR(Self(object)->kept);
+  if (done && !EndKeeping(object)) return nullptr;
   return PyBool_FromLong(done ? 1 : 0);
 }
 
@@ -129,15 +144,18 @@ PyType_Spec spec = {
 
 }  // namespace
 
-PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* result) {
+PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* written,
+                         PyObject* result) {
   PyObject* object = completion_type->tp_alloc(completion_type, 0);
   if (object == nullptr) {
     Py_XDECREF(kept);
+    Py_XDECREF(written);
     Py_XDECREF(result);
     return nullptr;
   }
   new (&Self(object)->completion) std::shared_ptr<runtime::Completion>(std::move(completion));
   Self(object)->kept = kept;
+  Self(object)->written = written;
   Self(object)->result = result;
   return object;
 }

@@ -9,7 +9,9 @@
 
 namespace pypto::bindings {
 
-// `kept`: what must live until the end. `result`: what the call returns. Both references are taken over.
-PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* result);
+// `kept`: what must live until the end. `written`: a tuple of tensors for NoteWrittenTensors, or null. `result`: what
+// the call returns. The references are taken over.
+PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* written,
+                         PyObject* result);
 
 }  // namespace pypto::bindings

@@ -45,13 +45,6 @@ class GilRelease {
   PyThreadState* state_;
 };
 
-// Enters with the GIL held; gives it up only when somebody else is inside.
-inline void EnterWorker(runtime::Worker& worker) {
-  if (worker.TryEnter()) return;
-  const GilRelease released;
-  worker.Enter();
-}
-
 // Looks for signals from a wait that runs without the GIL; true when a handler raised (Ctrl-C).
 inline bool PythonInterrupted(void*) {
   if (_Py_IsFinalizing() != 0) return true;
@@ -62,5 +55,14 @@ inline bool PythonInterrupted(void*) {
 }
 
 inline runtime::Interrupt InterruptBySignals() noexcept { return {PythonInterrupted, nullptr}; }
+
+// Enters with the GIL held; gives it up only when somebody else is inside. False with a Python error: a signal handler
+// raised while it waited.
+inline bool EnterWorker(runtime::Worker& worker) {
+  if (worker.TryEnter()) [[likely]]
+    return true;
+  const GilRelease released;
+  return worker.Enter(InterruptBySignals());
+}
 
 }  // namespace pypto::bindings

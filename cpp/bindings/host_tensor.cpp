@@ -8,6 +8,8 @@ namespace {
 struct TorchTypes {
   PyTypeObject* tensor = nullptr;
   PyTypeObject* parameter = nullptr;
+  getter requires_grad = nullptr;  // the function behind Tensor.requires_grad
+  void* requires_grad_closure = nullptr;
   const dlpack::ExchangeApi* api = nullptr;
 };
 TorchTypes torch_types;
@@ -31,6 +33,15 @@ PyTypeObject* TypeNamed(PyObject* module, const char* name) {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+// Calling the function behind the attribute costs a third of reading the attribute.
+void FindRequiresGrad() {
+  PyObject* descriptor = _PyType_Lookup(torch_types.tensor, PyUnicode_InternFromString("requires_grad"));
+  if (descriptor == nullptr || Py_TYPE(descriptor) != &PyGetSetDescr_Type) return;
+  const PyGetSetDef* definition = reinterpret_cast<PyGetSetDescrObject*>(descriptor)->d_getset;
+  torch_types.requires_grad = definition->get;
+  torch_types.requires_grad_closure = definition->closure;
+}
+
 // Looks torch up once it has been imported by somebody; never imports it.
 void FindTorch() {
   PyObject* modules = PyImport_GetModuleDict();
@@ -42,6 +53,7 @@ void FindTorch() {
   torch_types.parameter = TypeNamed(nn_parameter, "Parameter");
   torch_types.api = ExchangeApiOf(reinterpret_cast<PyObject*>(tensor));
   torch_types.tensor = tensor;
+  FindRequiresGrad();
 }
 
 bool DTypeOf(dlpack::DataType type, program::DType& out) noexcept {
@@ -124,7 +136,28 @@ bool ReadTorchFast(PyObject* object, HostTensor& out) noexcept {
   if (torch_types.tensor == nullptr) [[unlikely]]
     FindTorch();
   if (torch_types.api == nullptr || (type != torch_types.tensor && type != torch_types.parameter)) return false;
+  out.source = object;
   return ReadWithApi(object, out);
+}
+
+bool TorchRequiresGrad(PyObject* object) noexcept {
+  if (torch_types.requires_grad == nullptr) [[unlikely]]
+    return true;  // not known: asked out of line
+  PyObject* value = torch_types.requires_grad(object, torch_types.requires_grad_closure);
+  if (value == nullptr) [[unlikely]]
+    PyErr_Clear();
+  const bool required = value != Py_False;
+  Py_XDECREF(value);
+  return required;
+}
+
+bool CheckWritable(PyObject* object, const char* name) {
+  PyObject* module = PyImport_ImportModule("pypto.runtime._torch");
+  if (module == nullptr) return false;
+  PyObject* checked = PyObject_CallMethod(module, "check_writable", "Os", object, name);
+  Py_DECREF(module);
+  Py_XDECREF(checked);
+  return checked != nullptr;
 }
 
 bool ReadHostTensor(PyObject* object, TensorUse use, const char* name, HostTensor& out) {

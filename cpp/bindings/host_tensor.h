@@ -16,6 +16,7 @@ struct HostTensor {
   dlpack::Tensor tensor{};
   program::DType dtype = program::DType::kFp32;
   PyObject* keep = nullptr;
+  PyObject* source = nullptr;  // borrowed: the object of torch that was read on the fast way
 
   HostTensor() = default;
   HostTensor(const HostTensor&) = delete;
@@ -39,6 +40,13 @@ bool ReadTorchFast(PyObject* object, HostTensor& out) noexcept;
 // Anything else: torch subclasses, numpy arrays, DLPack producers, strided inputs (copied). False with a Python error.
 // `name` is the parameter's, for the message.
 bool ReadHostTensor(PyObject* object, TensorUse use, const char* name, HostTensor& out);
+
+// Of an object that ReadTorchFast has read.
+bool TorchRequiresGrad(PyObject* object) noexcept;
+
+// Whether a kernel may write a tensor of torch that requires grad: as for torch's own writes in place, only with grad
+// mode off. False with a Python error. `name` is the parameter's.
+bool CheckWritable(PyObject* object, const char* name);
 
 // Whether the object looks like a tensor at all (has __dlpack__ or an array interface).
 bool LooksLikeTensor(PyObject* object);

@@ -28,6 +28,8 @@ NB_MODULE(_core, module) {
   pypto::bindings::bind_completion(module);
   pypto::bindings::bind_launch_report(module);
   pypto::bindings::bind_registration_handle(module);
+  pypto::bindings::bind_compiled_program(module);
+  pypto::bindings::bind_kernel_object(module);
   pypto::bindings::bind_worker(module);
   pypto::bindings::bind_benchmark(module);
   pypto::bindings::bind_trace(module);

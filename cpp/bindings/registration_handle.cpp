@@ -94,28 +94,7 @@ base::Status RunAndLeave(runtime::Registration& registration) {
 PyObject* Call(PyObject* object, PyObject* const* objects, size_t flagged_count, PyObject* names) {
   if (!RefuseKeywords(names)) [[unlikely]]
     return nullptr;
-  runtime::Registration& registration = *Self(object)->registration;
-  const program::Plan& plan = registration.image().plan;
-  Arguments arguments;
-  if (!arguments.Read(plan, objects, static_cast<size_t>(PyVectorcall_NARGS(flagged_count)))) return nullptr;
-  PyObject* outputs = nullptr;
-  if (arguments.size() < plan.parameters.size()) [[unlikely]] {
-    outputs = AppendFreshOutputs(registration, arguments);
-    if (outputs == nullptr) return nullptr;
-  }
-  EnterWorker(registration.worker());
-  base::Status status = registration.Prepare(arguments.views());
-  if (status.ok()) [[likely]] {
-    status = RunAndLeave(registration);
-  } else {
-    registration.worker().Leave();
-  }
-  DeliverTraceRecords();
-  if (status.ok()) [[likely]]
-    return CallResult(outputs);
-  Py_XDECREF(outputs);
-  if (!PyErr_Occurred()) SetPythonError(status);
-  return nullptr;
+  return CallHandle(object, objects, static_cast<size_t>(PyVectorcall_NARGS(flagged_count)));
 }
 
 // What a submitted dispatch must keep alive: the arguments, their normalised stand-ins, the handle.
@@ -150,8 +129,12 @@ PyObject* Submit(PyObject* object, PyObject* const* objects, Py_ssize_t count) {
     const GilRelease released;
     completion = registration.Submit(arguments.views(), InterruptBySignals());
   }
-  if (completion.ok() && !PyErr_Occurred()) return MakeCompletion(*std::move(completion), kept, CallResult(outputs));
+  PyObject* written = arguments.TakeWritten();
+  if (completion.ok() && !PyErr_Occurred()) {
+    return MakeCompletion(*std::move(completion), kept, written, CallResult(outputs));
+  }
   Py_DECREF(kept);
+  Py_XDECREF(written);
   Py_XDECREF(outputs);
   if (!PyErr_Occurred()) SetPythonError(completion.status());
   return nullptr;
@@ -161,8 +144,9 @@ PyObject* Unregister(PyObject* object, PyObject*) {
   base::Status status;
   {
     const GilRelease released;
-    status = Self(object)->registration->Unregister();
+    status = Self(object)->registration->Unregister(InterruptBySignals());
   }
+  if (PyErr_Occurred()) return nullptr;
   if (status.ok()) Py_RETURN_NONE;
   SetPythonError(status);
   return nullptr;
@@ -172,8 +156,9 @@ PyObject* Report(PyObject* object, PyObject*) {
   base::Result<runtime::LaunchReport> report = base::OkStatus();
   {
     const GilRelease released;
-    report = Self(object)->registration->Report();
+    report = Self(object)->registration->Report(InterruptBySignals());
   }
+  if (PyErr_Occurred()) return nullptr;
   if (report.ok()) return MakeLaunchReport(*std::move(report));
   SetPythonError(report.status());
   return nullptr;
@@ -263,6 +248,37 @@ PyType_Spec spec = {"pypto._core.RegistrationHandle", sizeof(HandleObject), 0,
 
 }  // namespace
 
+PyObject* CallHandle(PyObject* handle, PyObject* const* objects, size_t count) {
+  runtime::Registration& registration = *Self(handle)->registration;
+  const program::Plan& plan = registration.image().plan;
+  Arguments arguments;
+  if (!arguments.Read(plan, objects, count)) return nullptr;
+  if (arguments.size() == plan.parameters.size()) [[likely]]
+    return Dispatch(handle, arguments, nullptr);
+  PyObject* outputs = AppendFreshOutputs(registration, arguments);
+  return outputs != nullptr ? Dispatch(handle, arguments, outputs) : nullptr;
+}
+
+PyObject* Dispatch(PyObject* handle, Arguments& arguments, PyObject* outputs) {
+  runtime::Registration& registration = *Self(handle)->registration;
+  if (!EnterWorker(registration.worker())) [[unlikely]] {
+    Py_XDECREF(outputs);
+    return nullptr;
+  }
+  base::Status status = registration.Prepare(arguments.views());
+  if (status.ok()) [[likely]] {
+    status = RunAndLeave(registration);
+  } else {
+    registration.worker().Leave();
+  }
+  DeliverTraceRecords();
+  if (status.ok() && arguments.NoteWritten()) [[likely]]
+    return CallResult(outputs);
+  Py_XDECREF(outputs);
+  if (!PyErr_Occurred()) SetPythonError(status);
+  return nullptr;
+}
+
 PyObject* MakeRegistrationHandle(std::shared_ptr<runtime::Registration> registration, PyObject* worker) {
   PyObject* object = handle_type->tp_alloc(handle_type, 0);
   if (object == nullptr) return nullptr;
@@ -272,8 +288,10 @@ PyObject* MakeRegistrationHandle(std::shared_ptr<runtime::Registration> registra
   return object;
 }
 
+bool IsRegistrationHandle(PyObject* object) noexcept { return Py_TYPE(object) == handle_type; }
+
 runtime::Registration* RegistrationOf(PyObject* object) {
-  if (Py_TYPE(object) == handle_type) return Self(object)->registration.get();
+  if (IsRegistrationHandle(object)) return Self(object)->registration.get();
   PyErr_Format(PyExc_TypeError, "expected a RegistrationHandle, got %s", Py_TYPE(object)->tp_name);
   return nullptr;
 }

@@ -1,6 +1,7 @@
 """The C++ core of pypto."""
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 
@@ -412,6 +413,26 @@ class RegistrationHandle:
     def worker(self) -> Any: ...
     @property
     def name(self) -> str: ...
+
+class ProgramCall:
+    """Calls an image on the current worker of its platform."""
+
+    def __init__(self, image: CompiledImage) -> None: ...
+    def __call__(self, *args: Any) -> Any: ...
+    @property
+    def _image(self) -> CompiledImage: ...
+
+entered_workers: ContextVar[tuple[Any, ...]]
+
+class KernelCall:
+    """Calls that were seen before go to their program at once."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> None: ...
+    def _forget_calls(self) -> None: ...
+    @property
+    def _known_hits(self) -> int: ...
+
+option_scope: ContextVar[OptionScope | None]
 
 class Worker:
     """One device, one stream, its memory and its programs."""

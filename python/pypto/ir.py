@@ -107,12 +107,16 @@ def _parameter(row: dict[str, Any]) -> Parameter:
     )
 
 
-class CompiledProgram:
-    """A program for one platform. Immutable; any thread. Calling it dispatches on a worker of its platform."""
+class CompiledProgram(_core.ProgramCall):
+    """A program for one platform. Immutable; any thread.
 
-    def __init__(self, image: Any) -> None:
+    Calling it dispatches on the current worker of its platform, else on the process's default one; trailing outputs
+    that are left out are returned as fresh tensors.
+    """
+
+    def __init__(self, image: _core.CompiledImage) -> None:
         """`image` is the core's compiled image."""
-        self._image = image
+        super().__init__(image)
         self._parameters: tuple[Parameter, ...] | None = None
 
     @property
@@ -187,12 +191,6 @@ class CompiledProgram:
             if os.path.exists(temporary):
                 os.unlink(temporary)
             raise
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Dispatches; trailing outputs that are left out are returned as fresh tensors."""
-        import pypto  # the top of the package alone knows the runtime
-
-        return pypto.runtime.dispatch_compiled(self, arguments)
 
     def __repr__(self) -> str:
         return f"<CompiledProgram {self.name} for {self.platform}, {self.fingerprint[:12]}>"

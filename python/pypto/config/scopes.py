@@ -28,7 +28,7 @@ _GLOBAL_DEPTH = 1
 _MAX_VECTOR_DIMS = 5
 _root_lock = threading.Lock()
 _global_scope: OptionScope | None = None
-_current: contextvars.ContextVar[OptionScope | None] = contextvars.ContextVar("pypto_options", default=None)
+_current: contextvars.ContextVar[OptionScope | None] = _core.option_scope
 _in_kernel: contextvars.ContextVar[bool] = contextvars.ContextVar("pypto_options_in_kernel", default=False)
 
 

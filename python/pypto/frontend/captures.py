@@ -70,7 +70,7 @@ class _Keys:
             return self._function(value)
         if type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
             return (type(value), str(value.dtype), value.shape, value.tobytes())
-        if type(value).__module__.partition(".")[0] in _OPAQUE_PACKAGES:
+        if _is_opaque(value):
             return (SameObject(value), getattr(value, "_version", None))  # the version of a torch tensor's contents
         return self._object(value)
 
@@ -85,11 +85,15 @@ class _Keys:
         return (SameObject(type(value)), held)
 
     def _function(self, function: types.FunctionType) -> Any:
-        if _is_installed(function):
+        if is_installed(function):
             return SameObject(function)
         captured = tuple((name, self.of(value)) for name, value in captured_values(function))
         defaults = self.of((function.__defaults__, function.__kwdefaults__))
         return ("function", _reading(function)[0], defaults, captured)
+
+
+def _is_opaque(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in _OPAQUE_PACKAGES
 
 
 def value_key(value: Any) -> Any:
@@ -97,7 +101,7 @@ def value_key(value: Any) -> Any:
     return _Keys().of(value)
 
 
-def _is_installed(function: types.FunctionType) -> bool:
+def is_installed(function: types.FunctionType) -> bool:
     """Whether a function is library code, which does not change while the process runs."""
     filename = function.__code__.co_filename
     return helpers.is_library(function) or "site-packages" in filename or "dist-packages" in filename
@@ -139,28 +143,45 @@ def _reading(function: types.FunctionType) -> _Reading:
 def captured_values(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Captured variables, the globals that the source names, and what it names inside modules of the user."""
     values: list[tuple[str, Any]] = []
-    captured = set(function.__code__.co_freevars)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             values.append((name, cell.cell_contents))
         except ValueError:  # not set yet
             continue
-    for path in _reading(function)[1]:
-        if path[0] in captured or path[0] not in function.__globals__:
+    for path in global_paths(function):
+        if path[0] not in function.__globals__:
             continue
         value = function.__globals__[path[0]]
         depth = 1
-        while depth < len(path) and isinstance(value, types.ModuleType) and not helpers.is_library_name(value.__name__):
+        while depth < len(path) and is_user_module(value):
             value = vars(value).get(path[depth])
             depth += 1
         values.append((".".join(path[:depth]), value))
     return values
 
 
-def _is_frozen(value: Any) -> bool:
+def global_paths(function: types.FunctionType) -> list[tuple[str, ...]]:
+    """The dotted names in a function that may begin with a global: not with a parameter, a local or a captured name."""
+    code = function.__code__
+    own = {*code.co_freevars, *code.co_varnames, *code.co_cellvars}
+    return [path for path in _reading(function)[1] if path[0] not in own]
+
+
+def is_user_module(value: Any) -> bool:
+    """Whether it is a module whose variables count among the globals that a kernel reads."""
+    return isinstance(value, types.ModuleType) and not helpers.is_library_name(value.__name__)
+
+
+def is_compared_by_identity(value: Any) -> bool:
+    """Whether the key of a value, which is not frozen, holds nothing but the object itself."""
+    containers = (list, tuple, bytearray, collections.deque, dict, set, frozenset, types.FunctionType)
+    return _is_opaque(value) and not isinstance(value, containers) and not hasattr(value, "_version")
+
+
+def is_frozen(value: Any) -> bool:
     """Whether a value cannot change while it is the same object."""
     if isinstance(value, tuple):
-        return all(_is_frozen(element) for element in value)
+        return all(is_frozen(element) for element in value)
     return isinstance(value, (*_PLAIN, types.ModuleType, type, types.BuiltinFunctionType)) or (
         isinstance(value, types.FunctionType) and helpers.is_library(value)
     )
@@ -189,5 +210,5 @@ class CaptureKey:
         keys = _Keys()
         self._key = tuple((name, keys.of(value)) for name, value in values)
         self._values = values
-        self._all_frozen = all(_is_frozen(value) for _, value in values)
+        self._all_frozen = all(is_frozen(value) for _, value in values)
         return self._key

@@ -10,9 +10,11 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, overload
 
+from pypto import _core
 from pypto.errors import fe_error
 from pypto.frontend import options, trace_kernel, verify
 from pypto.frontend.captures import CaptureKey, value_key
+from pypto.frontend.guards import Guards, is_comparable
 from pypto.frontend.options import GROUPS, KernelOptions
 from pypto.frontend.signature import Signature, is_tensor_argument
 from pypto.frontend.trace_kernel import Request
@@ -37,8 +39,12 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
-class JitKernel:
-    """A kernel. Calling it compiles for the arguments and runs it; `compile` gives a CompiledProgram. Any thread."""
+class JitKernel(_core.KernelCall):
+    """A kernel; `compile` gives a CompiledProgram. Any thread.
+
+    Calling it compiles for the arguments if need be and runs; results come back through output tensors. The core takes
+    calls that it has seen; what it has not goes through `_call`.
+    """
 
     def __init__(self, function: types.FunctionType, option_groups: Mapping[str, dict[str, Any] | None]) -> None:
         """Nothing is read or compiled here; the option dicts are kept by reference."""
@@ -71,12 +77,13 @@ class JitKernel:
 
     def cache_info(self) -> CacheInfo:
         """Hits, misses, and size of the cache of compiled programs."""
-        return CacheInfo(self._hits, self._misses, MAX_CACHED, len(self._cache))
+        return CacheInfo(self._hits + self._known_hits, self._misses, MAX_CACHED, len(self._cache))
 
     def cache_clear(self) -> None:
         """Forgets all compiled programs."""
         with self._lock:
             self._cache.clear()
+            self._forget_calls()
             self._hits = self._misses = 0
 
     # Compiling.
@@ -134,17 +141,29 @@ class JitKernel:
             self._cache[key] = image
             while len(self._cache) > MAX_CACHED:
                 self._cache.popitem(last=False)
+                self._forget_calls()
             return image
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> None:
-        """Compiles for these arguments if need be and runs; results come back through output tensors."""
+    def _call(self, *arguments: Any, **keywords: Any) -> tuple[Any, int, Any, list[Any]] | None:
+        """A direct call as the core has not seen it before: compiles for these arguments if need be and runs.
+
+        Gives what the core remembers to take a call like it by itself: the image, the number of tensors, their dims
+        with None for dynamic ones, and what must not have changed; None when that cannot be told by identity.
+        """
         tensors, constants = self.signature.split(arguments, keywords)
         bound = tuple(self.signature.bind_tensor(index, tensor) for index, tensor in enumerate(tensors))
+        guards = Guards()
+        watched = is_comparable(constants) and guards.watch_options(self.options) and guards.watch(self.function)
         settings = self.options.in_force()
         image = self._image(Request(bound, constants, (), settings), self.platform)
         _package().runtime.dispatch_kernel(image, tensors)
         if settings.tolerance is not None:
             verify.check(_package().runtime, image, tensors, settings.tolerance)
+            return None
+        if not watched or guards.entries is None:
+            return None
+        dims = tuple(tuple(dim if isinstance(dim, int) else None for dim in tensor.dims) for tensor in bound)
+        return image, len(tensors), dims, guards.entries
 
 
 @overload

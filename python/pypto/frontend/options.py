@@ -80,13 +80,13 @@ class KernelOptions:
     """The dicts given to `jit`, which are held by reference, over the scope in force. Any thread."""
 
     def __init__(self, groups: Mapping[str, dict[str, Any] | None]) -> None:
-        """`groups` by keyword of `jit`."""
-        self._given = {keyword: values for keyword, values in groups.items() if values is not None}
+        """`groups` by keyword of `jit`; `given` are those that are not None."""
+        self.given = {keyword: values for keyword, values in groups.items() if values is not None}
         self._known: tuple[scopes.OptionScope, str, Settings] | None = None
 
     def platform(self) -> str | None:
         """The platform that `run_mode` asks for; None when neither the dicts nor a scope give it."""
-        runtime = self._given.get("runtime_options", {})
+        runtime = self.given.get("runtime_options", {})
         if "run_mode" in runtime:
             return _PLATFORMS[_run_mode(runtime["run_mode"])]
         node = scopes.current()
@@ -95,14 +95,14 @@ class KernelOptions:
     def in_force(self) -> Settings:
         """What a compilation now is made under; made anew only when the scope or a dict has changed."""
         base = scopes.current()
-        text = repr(self._given) if self._given else ""
+        text = repr(self.given) if self.given else ""
         known = self._known
         if known is not None and known[0] is base and known[1] == text:
             return known[2]
         updates: dict[str, Any] = {}
-        for keyword, values in self._given.items():
+        for keyword, values in self.given.items():
             updates.update(scopes.full_keys(keyword.removesuffix("_options"), values))
-        refuse_pool_depths(self._given.get("runtime_options"))
+        refuse_pool_depths(self.given.get("runtime_options"))
         if "runtime.run_mode" in updates:
             _run_mode(updates["runtime.run_mode"])
         node = base.child("jit_scope")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pypto._core import Completion, DeviceTensor, RegistrationHandle, WorkspaceReport, WorkspaceTask
 from pypto.runtime.benchmark import BenchmarkStats, benchmark
 from pypto.runtime.config import RunConfig
-from pypto.runtime.dispatch import default_platform, dispatch_compiled, dispatch_kernel
+from pypto.runtime.dispatch import default_platform, dispatch_kernel
 from pypto.runtime.log import log
 from pypto.runtime.run import RunResult, compare_outputs, run
 from pypto.runtime.trace import trace
@@ -24,7 +24,6 @@ __all__ = [
     "benchmark",
     "compare_outputs",
     "default_platform",
-    "dispatch_compiled",
     "dispatch_kernel",
     "log",
     "run",

@@ -126,6 +126,26 @@ def torch_strided() -> object:
     return torch.strided
 
 
+def check_writable(tensor: torch.Tensor, name: str) -> None:
+    """A tensor that requires grad may be written with grad mode off only, as in torch: ValueError otherwise."""
+    import torch
+
+    if tensor.requires_grad and torch.is_grad_enabled():
+        what = "a leaf tensor" if tensor.is_leaf else "a tensor"
+        raise ValueError(
+            f"argument '{name}' is an output and {what} that requires grad: it would be written in place, which "
+            "autograd cannot follow; call under torch.no_grad(), or pass a detached tensor"
+        )
+
+
+def note_written(values: tuple[Any, ...]) -> None:
+    """Counts a write in the version of each torch tensor, so that a backward pass that needs old values refuses."""
+    import torch
+
+    tracked = [value for value in values if isinstance(value, torch.Tensor) and not value.is_inference()]
+    torch.autograd.graph.increment_version(tracked)
+
+
 def as_contiguous(value: Any, name: str, output: bool) -> torch.Tensor:
     """A plain, contiguous CPU tensor over the same memory; strided or lazily conjugated inputs are copied.
 
@@ -136,6 +156,8 @@ def as_contiguous(value: Any, name: str, output: bool) -> torch.Tensor:
     if output and getattr(getattr(value, "flags", None), "writeable", True) is False:
         raise ValueError(f"argument '{name}' is read-only, but the kernel writes it")
     tensor = _to_tensor(value, name, output)
+    if output:
+        check_writable(tensor, name)
     _refuse_device(tensor, name)
     if tensor.dtype not in _names_by_dtype():
         raise TypeError(

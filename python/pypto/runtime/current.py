@@ -7,13 +7,14 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from pypto import _core
 from pypto.runtime.config import RunConfig
 
 if TYPE_CHECKING:
     from pypto.runtime.worker import ChipWorker
 
 # Innermost last. Contexts of other threads and tasks have their own.
-_entered: ContextVar[tuple[ChipWorker, ...]] = ContextVar("pypto_workers", default=())
+_entered: ContextVar[tuple[ChipWorker, ...]] = _core.entered_workers
 _defaults: dict[str, ChipWorker] = {}
 _lock = threading.Lock()
 

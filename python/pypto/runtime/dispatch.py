@@ -9,19 +9,14 @@ from pypto import _core
 from pypto.runtime import current
 
 
-def dispatch_image(image: _core.CompiledImage, args: tuple[Any, ...]) -> Any:
-    """Runs an image on the worker of its platform; fresh outputs are returned for trailing ones left out."""
-    return current.for_platform(image.platform)._shared_handle(image)(*args)
-
-
-def dispatch_compiled(compiled: Any, args: tuple[Any, ...]) -> Any:
-    """Runs a CompiledProgram."""
-    return dispatch_image(compiled._image, args)
+def handle_of(image: _core.CompiledImage) -> _core.RegistrationHandle:
+    """The handle of an image on the current worker of its platform, else on the default one."""
+    return current.for_platform(image.platform)._shared_handle(image)
 
 
 def dispatch_kernel(image: _core.CompiledImage, args: tuple[Any, ...]) -> None:
     """Runs a jitted kernel's image; all tensors are given and nothing is returned."""
-    dispatch_image(image, args)
+    handle_of(image)(*args)
 
 
 @cache

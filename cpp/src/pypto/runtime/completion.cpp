@@ -55,7 +55,8 @@ Status Completion::Wait(std::optional<int64_t> timeout_ms, const Interrupt& inte
     if (state.IsForked()) return state.CheckUsable();
     const acl::Table* table = nullptr;
     {
-      const WorkerEntry entry(worker);
+      const WorkerEntry entry(worker, interrupt);
+      PYPTO_RETURN_IF_ERROR(entry.status());
       if (finished()) break;
       if (state.PollPending(pending_.get())) {
         state.FinishPending(pending_);

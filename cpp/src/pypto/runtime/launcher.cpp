@@ -64,10 +64,10 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
 
 Launcher::~Launcher() = default;
 
-Status Launcher::Close() {
+Status Launcher::Close(const Interrupt& interrupt) {
   if (!is_open()) return base::OkStatus();
   if (state_->stream_busy() && !state_->broken()) {
-    Status waited = state_->WaitIdle(state_->config().timeout_ms, {});
+    Status waited = state_->WaitIdle(state_->config().timeout_ms, interrupt);
     if (!waited.ok() && !state_->broken()) return waited;
   }
   state_->FinishAllOf(this);

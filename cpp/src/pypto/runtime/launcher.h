@@ -35,8 +35,8 @@ class Launcher {
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
   const program::Image& image() const noexcept { return *image_; }
   const Signature& signature() const noexcept { return signature_; }
-  // Idempotent: waits for its work in flight, gives memory and program back. kTimeout: still open.
-  base::Status Close();
+  // Idempotent: waits for its work in flight, gives memory and program back. Not waited to the end: still open.
+  base::Status Close(const Interrupt& interrupt = {});
   // Closed without asking the library for anything: the process was forked.
   void Forget() noexcept { open_.store(false, std::memory_order_release); }
 
@@ -49,7 +49,7 @@ class Launcher {
   }
   base::Status Run(const CallOptions& options);
   base::Result<std::shared_ptr<PendingLaunch>> RunAsync(const Interrupt& interrupt);
-  base::Result<LaunchReport> Report();
+  base::Result<LaunchReport> Report(const Interrupt& interrupt);
   // A launch that recorded its tasks has ended: its records, at level INFO. Never fails a launch. Context current.
   void WriteRecords(uint64_t task_block, const workspace::Budget& budget);
   TaskBlocks& task_blocks() noexcept { return task_blocks_; }

@@ -44,10 +44,10 @@ void Launcher::WriteRecords(uint64_t task_block, const workspace::Budget& budget
   records_.Write(image_->plan.name, preface);
 }
 
-Result<LaunchReport> Launcher::Report() {
+Result<LaunchReport> Launcher::Report(const Interrupt& interrupt) {
   PYPTO_RETURN_IF_ERROR(CheckOpen());
   state_->TakeInDropped();
-  PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy({}));
+  PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy(interrupt));
   const acl::ContextScope scope(state_->table(), state_->session().context());
   PYPTO_RETURN_IF_ERROR(scope.status());
   LaunchReport report;

@@ -19,14 +19,16 @@ const program::Image& Registration::image() const noexcept { return launcher_->i
 bool Registration::is_open() const noexcept { return launcher_->is_open(); }
 
 Status Registration::Call(std::span<const ArgumentView> arguments, const CallOptions& options) {
-  const WorkerEntry entry(*worker_);
+  const WorkerEntry entry(*worker_, options.interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(launcher_->Prepare(arguments));
   return launcher_->Run(options);
 }
 
 Result<std::shared_ptr<Completion>> Registration::Submit(std::span<const ArgumentView> arguments,
                                                          const Interrupt& interrupt) {
-  const WorkerEntry entry(*worker_);
+  const WorkerEntry entry(*worker_, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(launcher_->Prepare(arguments));
   return RunAsync(interrupt);
 }
@@ -46,14 +48,16 @@ Result<std::vector<OutputShape>> Registration::InferOutputs(std::span<const Argu
   return launcher_->signature().InferOutputs(given);
 }
 
-Status Registration::Unregister() {
-  const WorkerEntry entry(*worker_);
-  return launcher_->Close();
+Status Registration::Unregister(const Interrupt& interrupt) {
+  const WorkerEntry entry(*worker_, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
+  return launcher_->Close(interrupt);
 }
 
-Result<LaunchReport> Registration::Report() {
-  const WorkerEntry entry(*worker_);
-  return launcher_->Report();
+Result<LaunchReport> Registration::Report(const Interrupt& interrupt) {
+  const WorkerEntry entry(*worker_, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
+  return launcher_->Report(interrupt);
 }
 
 }  // namespace pypto::runtime

@@ -67,9 +67,9 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   base::Result<std::vector<OutputShape>> InferOutputs(std::span<const ArgumentView> given) const;
 
   // Idempotent. Waits for work in flight of this handle; unloads the program when it was its last handle.
-  base::Status Unregister();
+  base::Status Unregister(const Interrupt& interrupt = {});
   // Reads the statistics block back.
-  base::Result<LaunchReport> Report();
+  base::Result<LaunchReport> Report(const Interrupt& interrupt = {});
 
  private:
   friend class Worker;

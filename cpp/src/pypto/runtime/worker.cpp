@@ -59,14 +59,16 @@ Worker::~Worker() {
   if (base::ProcessExiting() || state_->IsForked()) static_cast<void>(state_.release());
 }
 
-Status Worker::Init() {
-  const WorkerEntry entry(*this);
+Status Worker::Init(const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   if (state_->is_open()) return state_->CheckUsable();
   return state_->Open();
 }
 
-Status Worker::Close() {
-  const WorkerEntry entry(*this);
+Status Worker::Close(const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   return state_->Close();
 }
 
@@ -82,8 +84,10 @@ void* Worker::LibrarySymbol(const char* name) const noexcept { return state_->Li
 
 std::string Worker::soc_name() const { return state_->facts().soc_name; }
 
-Result<std::shared_ptr<Registration>> Worker::Register(std::shared_ptr<const program::Image> image) {
-  const WorkerEntry entry(*this);
+Result<std::shared_ptr<Registration>> Worker::Register(std::shared_ptr<const program::Image> image,
+                                                       const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   return RegisterEntered(std::move(image));
 }
 
@@ -102,8 +106,10 @@ Result<std::shared_ptr<Registration>> Worker::RegisterEntered(std::shared_ptr<co
   return std::make_shared<Registration>(shared_from_this(), std::move(launcher));
 }
 
-Result<std::shared_ptr<Registration>> Worker::SharedRegistration(std::shared_ptr<const program::Image> image) {
-  const WorkerEntry entry(*this);
+Result<std::shared_ptr<Registration>> Worker::SharedRegistration(std::shared_ptr<const program::Image> image,
+                                                                 const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   std::erase_if(shared_, [](const std::weak_ptr<Registration>& weak) { return weak.expired(); });
   for (const std::weak_ptr<Registration>& weak : shared_) {
     std::shared_ptr<Registration> known = weak.lock();
@@ -115,7 +121,8 @@ Result<std::shared_ptr<Registration>> Worker::SharedRegistration(std::shared_ptr
 }
 
 Status Worker::Synchronize(std::optional<int64_t> timeout_ms, const Interrupt& interrupt) {
-  const WorkerEntry entry(*this);
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   if (timeout_ms && *timeout_ms <= 0) {
     return base::MakeStatus(StatusCode::kInvalidArgument, "timeout_ms=%lld must be greater than 0",
@@ -127,9 +134,12 @@ Status Worker::Synchronize(std::optional<int64_t> timeout_ms, const Interrupt& i
   return status;
 }
 
-Counters Worker::GetCounters() {
-  const WorkerEntry entry(*this);
+Result<Counters> Worker::ReadCounters(const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   return state_->counters();
 }
+
+Counters Worker::GetCounters() { return ReadCounters().value(); }
 
 }  // namespace pypto::runtime

@@ -37,6 +37,8 @@ struct HostTensorView {
 // Held by std::shared_ptr: registrations hold the object, open or closed.
 // Thread rule: any thread; methods serialise themselves through the gate (so a holder of the GIL releases it first),
 // except those marked "entered", which the caller brackets with TryEnter or Enter and Leave.
+// `interrupt` ends waiting for the device, and waiting for a worker that another thread occupies, with
+// kFailedPrecondition.
 // After fork, methods of a worker of the parent return kFailedPrecondition and touch nothing.
 class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
  public:
@@ -49,10 +51,10 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   ~Worker();  // closes, unless the process is ending
 
   // Opens again after Close; no-op when open. Tensors and handles of earlier openings stay dead.
-  base::Status Init();
+  base::Status Init(const Interrupt& interrupt = {});
   // Idempotent. Waits for work in flight, frees what is held (one WARNING record when tensors or raw buffers were),
   // unloads programs, marks handles closed. Returns the first error; the worker is closed in any case.
-  base::Status Close();
+  base::Status Close(const Interrupt& interrupt = {});
 
   bool is_open() const noexcept;
   // Why nothing can be called any more (closed, broken, forked), or ok.
@@ -66,12 +68,13 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   std::string soc_name() const;
 
   bool TryEnter() noexcept { return gate_.TryEnter(); }
-  void Enter() noexcept { gate_.Enter(); }
+  // False: interrupted, not inside.
+  bool Enter(const Interrupt& interrupt = {}) noexcept { return gate_.Enter(interrupt); }
   void Leave() noexcept { gate_.Leave(); }
 
   // Raw device memory. kInvalidArgument: bytes <= 0; an address that is not the start of a live raw allocation.
-  base::Result<uint64_t> Malloc(int64_t bytes);
-  base::Status Free(uint64_t address);
+  base::Result<uint64_t> Malloc(int64_t bytes, const Interrupt& interrupt = {});
+  base::Status Free(uint64_t address, const Interrupt& interrupt = {});
   // Ranges inside one live allocation of this worker; kInvalidArgument says the allocation's bounds otherwise.
   base::Status CopyTo(uint64_t destination, const void* source, int64_t bytes, const Interrupt& interrupt = {});
   base::Status CopyFrom(void* destination, uint64_t source, int64_t bytes, const Interrupt& interrupt = {});
@@ -79,28 +82,31 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   // Shape not empty, dims > 0 (kInvalidArgument); `init` of the same shape and dtype (kInvalidArgument naming both),
   // uploaded before it returns. Nothing stays allocated on failure.
   base::Result<TensorRef> AllocTensor(std::span<const int64_t> shape, program::DType dtype,
-                                      const HostTensorView* init = nullptr);
+                                      const HostTensorView* init = nullptr, const Interrupt& interrupt = {});
   // Again on a freed one, or on one whose worker opening has closed: no-op. kInvalidArgument: a view, or another
   // worker's tensor.
   base::Status FreeTensor(ResidentTensor& tensor, const Interrupt& interrupt = {});
   // Rows [begin, end) of the first dim; keeps the base's record alive. 0 <= begin < end <= rows (kInvalidArgument).
-  base::Result<TensorRef> ViewRows(ResidentTensor& tensor, int64_t begin, int64_t end);
+  base::Result<TensorRef> ViewRows(ResidentTensor& tensor, int64_t begin, int64_t end, const Interrupt& interrupt = {});
   // Whole tensor; same shape and dtype (kInvalidArgument naming both), a live tensor of this worker.
   base::Status CopyFromHost(ResidentTensor& tensor, const HostTensorView& source, const Interrupt& interrupt = {});
   base::Status CopyToHost(ResidentTensor& tensor, const HostTensorView& destination, const Interrupt& interrupt = {});
 
   // A new handle; the program is loaded when no handle of the same fingerprint is open.
-  base::Result<std::shared_ptr<Registration>> Register(std::shared_ptr<const program::Image> image);
+  base::Result<std::shared_ptr<Registration>> Register(std::shared_ptr<const program::Image> image,
+                                                       const Interrupt& interrupt = {});
   // One handle for all who ask: the open one that somebody still holds, else a new one.
-  base::Result<std::shared_ptr<Registration>> SharedRegistration(std::shared_ptr<const program::Image> image);
+  base::Result<std::shared_ptr<Registration>> SharedRegistration(std::shared_ptr<const program::Image> image,
+                                                                 const Interrupt& interrupt = {});
 
-  base::Result<MemoryInfo> GetMemoryInfo();
+  base::Result<MemoryInfo> GetMemoryInfo(const Interrupt& interrupt = {});
   // Gives pooled free memory back to the device.
-  base::Status Trim();
+  base::Status Trim(const Interrupt& interrupt = {});
   // Nothing given: the time-out of the config. kTimeout lists what is in flight.
   base::Status Synchronize(std::optional<int64_t> timeout_ms = std::nullopt, const Interrupt& interrupt = {});
   // Of the present opening, or of the last one when closed.
-  Counters GetCounters();
+  base::Result<Counters> ReadCounters(const Interrupt& interrupt = {});
+  Counters GetCounters();  // the same without an end of waiting
 
  private:
   friend class Registration;
@@ -118,13 +124,24 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
 // Enters a worker for a scope.
 class WorkerEntry {
  public:
-  explicit WorkerEntry(Worker& worker) noexcept : worker_(worker) { worker_.Enter(); }
+  explicit WorkerEntry(Worker& worker, const Interrupt& interrupt = {}) noexcept
+      : worker_(worker), inside_(worker.Enter(interrupt)) {}
   WorkerEntry(const WorkerEntry&) = delete;
   WorkerEntry& operator=(const WorkerEntry&) = delete;
-  ~WorkerEntry() { worker_.Leave(); }
+  ~WorkerEntry() {
+    if (inside_) worker_.Leave();
+  }
+  // Not ok only when there was an interrupt to ask.
+  base::Status status() const {
+    if (inside_) [[likely]]
+      return base::OkStatus();
+    return base::Status(base::StatusCode::kFailedPrecondition,
+                        "waiting for a worker that another thread uses was interrupted");
+  }
 
  private:
   Worker& worker_;
+  bool inside_;
 };
 
 }  // namespace pypto::runtime

@@ -85,8 +85,9 @@ Status Download(WorkerState* state, void* destination, uint64_t source, uint64_t
 
 }  // namespace
 
-Result<uint64_t> Worker::Malloc(int64_t bytes) {
-  const WorkerEntry entry(*this);
+Result<uint64_t> Worker::Malloc(int64_t bytes, const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_RETURN_IF_ERROR(CheckBytes("malloc", bytes));
   state_->TakeInDropped();
@@ -99,18 +100,20 @@ Result<uint64_t> Worker::Malloc(int64_t bytes) {
   return address;
 }
 
-Status Worker::Free(uint64_t address) {
-  const WorkerEntry entry(*this);
+Status Worker::Free(uint64_t address, const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   state_->TakeInDropped();
-  PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy({}));
+  PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy(interrupt));
   PYPTO_RETURN_IF_ERROR(state_->registry().RemoveRaw(address));
   const acl::ContextScope scope(state_->table(), state_->session().context());
   return state_->allocator().Free(address);
 }
 
 Status Worker::CopyTo(uint64_t destination, const void* source, int64_t bytes, const Interrupt& interrupt) {
-  const WorkerEntry entry(*this);
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_RETURN_IF_ERROR(CheckBytes("copy_to", bytes));
   PYPTO_RETURN_IF_ERROR(CheckHost("copy_to", source));
@@ -123,7 +126,8 @@ Status Worker::CopyTo(uint64_t destination, const void* source, int64_t bytes, c
 }
 
 Status Worker::CopyFrom(void* destination, uint64_t source, int64_t bytes, const Interrupt& interrupt) {
-  const WorkerEntry entry(*this);
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_RETURN_IF_ERROR(CheckBytes("copy_from", bytes));
   PYPTO_RETURN_IF_ERROR(CheckHost("copy_from", destination));
@@ -135,14 +139,15 @@ Status Worker::CopyFrom(void* destination, uint64_t source, int64_t bytes, const
   return Download(state_.get(), destination, source, size);
 }
 
-Result<TensorRef> Worker::AllocTensor(std::span<const int64_t> shape, program::DType dtype,
-                                      const HostTensorView* init) {
-  const WorkerEntry entry(*this);
+Result<TensorRef> Worker::AllocTensor(std::span<const int64_t> shape, program::DType dtype, const HostTensorView* init,
+                                      const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_ASSIGN_OR_RETURN(const uint64_t bytes, BytesOfShape(shape, dtype));
   if (init != nullptr) PYPTO_RETURN_IF_ERROR(CheckSame("alloc_tensor with init", shape, dtype, *init));
   state_->TakeInDropped();
-  if (init != nullptr) PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy({}));
+  if (init != nullptr) PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy(interrupt));
   const acl::ContextScope scope(state_->table(), state_->session().context());
   PYPTO_RETURN_IF_ERROR(scope.status());
   DeviceAllocator& allocator = state_->allocator();
@@ -159,7 +164,8 @@ Result<TensorRef> Worker::AllocTensor(std::span<const int64_t> shape, program::D
 }
 
 Status Worker::FreeTensor(ResidentTensor& tensor, const Interrupt& interrupt) {
-  const WorkerEntry entry(*this);
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   if (tensor.worker_id() != id_) return state_->registry().ExplainDead("free_tensor: the argument", tensor);
   if (tensor.is_view()) {
     return MakeStatus(StatusCode::kInvalidArgument, "free_tensor: %s is a view, it owns no memory; free its base",
@@ -174,8 +180,9 @@ Status Worker::FreeTensor(ResidentTensor& tensor, const Interrupt& interrupt) {
   return state_->allocator().Free(tensor.address());
 }
 
-Result<TensorRef> Worker::ViewRows(ResidentTensor& tensor, int64_t begin, int64_t end) {
-  const WorkerEntry entry(*this);
+Result<TensorRef> Worker::ViewRows(ResidentTensor& tensor, int64_t begin, int64_t end, const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->registry().CheckTensor("slicing: the base", tensor));
   if (begin < 0 || end <= begin || end > tensor.shape()[0]) {
     return MakeStatus(StatusCode::kInvalidArgument,
@@ -187,7 +194,8 @@ Result<TensorRef> Worker::ViewRows(ResidentTensor& tensor, int64_t begin, int64_
 }
 
 Status Worker::CopyFromHost(ResidentTensor& tensor, const HostTensorView& source, const Interrupt& interrupt) {
-  const WorkerEntry entry(*this);
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_RETURN_IF_ERROR(state_->registry().CheckTensor("copy_from_host: the tensor", tensor));
   PYPTO_RETURN_IF_ERROR(CheckSame("copy_from_host", tensor.shape(), tensor.dtype(), source));
@@ -198,7 +206,8 @@ Status Worker::CopyFromHost(ResidentTensor& tensor, const HostTensorView& source
 }
 
 Status Worker::CopyToHost(ResidentTensor& tensor, const HostTensorView& destination, const Interrupt& interrupt) {
-  const WorkerEntry entry(*this);
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_RETURN_IF_ERROR(state_->registry().CheckTensor("to_host: the tensor", tensor));
   PYPTO_RETURN_IF_ERROR(CheckSame("to_host", tensor.shape(), tensor.dtype(), destination));
@@ -208,8 +217,9 @@ Status Worker::CopyToHost(ResidentTensor& tensor, const HostTensorView& destinat
   return Download(state_.get(), destination.data, tensor.address(), tensor.bytes());
 }
 
-Result<MemoryInfo> Worker::GetMemoryInfo() {
-  const WorkerEntry entry(*this);
+Result<MemoryInfo> Worker::GetMemoryInfo(const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   state_->TakeInDropped();
   const acl::ContextScope scope(state_->table(), state_->session().context());
@@ -227,8 +237,9 @@ Result<MemoryInfo> Worker::GetMemoryInfo() {
   return info;
 }
 
-Status Worker::Trim() {
-  const WorkerEntry entry(*this);
+Status Worker::Trim(const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   state_->TakeInDropped();
   const acl::ContextScope scope(state_->table(), state_->session().context());
