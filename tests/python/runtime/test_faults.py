@@ -306,3 +306,59 @@ def test_signal_handlers_are_python_s_own():
         assert signal.getsignal(signal.SIGINT) is before
     assert threading.active_count() >= 1
     assert time.monotonic() > 0
+
+
+@pytest.mark.parametrize(
+    "waiting",
+    ["handle(x, out)", "program(x, out)", "quick(x, out)", "worker.alloc_tensor((4,), torch.float32)",
+     "worker.counters()", "worker.synchronize()", "worker.register(program)", "handle.submit(x, out)",
+     "handle.workspace_report()", "resident.to_host()", "completion.wait()"],
+)  # fmt: skip
+def test_interrupt_while_another_thread_uses_the_worker(waiting):
+    done = run_python(
+        f"""
+import os, signal, threading, time
+import torch, pypto
+from pypto import ir, testing
+from pypto.runtime import ChipWorker
+
+@pypto.frontend.jit
+def long(x: pypto.Tensor([16], pypto.DT_FP32), n: int):
+    for i in pypto.loop(0, n, 1):
+        x[:] = x + 1.0
+
+@pypto.frontend.jit
+def quick(x: pypto.Tensor([16], pypto.DT_FP32), out: pypto.Tensor([16], pypto.DT_FP32)):
+    out[:] = x * 2.0
+
+x, out = torch.ones(16), torch.zeros(16)
+with ChipWorker() as worker:
+    program = ir.compile(quick)
+    handle = worker.register(program)
+    busy = worker.register(ir.compile(long))
+    resident = worker.alloc_tensor((16,), torch.float32, init=x)
+    quick(x, out)
+    program(x, out)
+    completion = handle.submit(x, out)
+    ended = []
+
+    def occupy():
+        try:
+            busy(torch.zeros(16), 10**9)
+        finally:
+            ended.append(True)
+
+    launched = testing.counters()["aclrtLaunchKernelWithHostArgs"]
+    thread = threading.Thread(target=occupy, daemon=True)
+    thread.start()
+    while testing.counters()["aclrtLaunchKernelWithHostArgs"] == launched:
+        time.sleep(0.001)
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        {waiting}
+    except KeyboardInterrupt:
+        print("interrupted", ended, flush=True)
+    os._exit(0)
+"""
+    )
+    assert done.stdout == "interrupted []\n", done.stdout + done.stderr
