@@ -399,7 +399,7 @@ def test_more_situations_than_are_kept(worker, small):
 def test_a_kernel_and_its_program_are_collected(worker, small):
     @pypto.frontend.jit
     def kernel(x: T([4], FP32), out: T([4], FP32)):
-        if kernel is not None:  # captures itself
+        if kernel is not None:  # noqa: F821  captures itself
             out[:] = x + 1.0
 
     with contextlib.suppress(pypto.PyptoError):

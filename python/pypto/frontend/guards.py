@@ -1,4 +1,4 @@
-"""What a jitted kernel depends on besides its arguments, as the places of objects that the core compares by identity."""
+"""What a jitted kernel depends on besides its arguments, as the places of objects that the core compares."""
 # ruff: noqa: D105, D107
 
 from __future__ import annotations

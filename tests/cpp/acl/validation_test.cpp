@@ -130,6 +130,17 @@ TEST_F(Validation, CopiesStayInTheirBlock) {
             acl_abi::kErrorRtParamInvalid);
 }
 
+TEST_F(Validation, FreedHostMemoryMayBecomeAnybodys) {
+  auto host = HostMemory::Allocate(*table_, 64);
+  ASSERT_TRUE(host.ok());
+  const void* address = host->data();
+  ASSERT_TRUE(host->Close().ok());
+  void* device = Malloc(64);
+  EXPECT_EQ(table_->aclrtMemcpy(device, size_t{64}, address, size_t{0}, acl_abi::kMemcpyHostToDevice), 0);
+  EXPECT_EQ(layer_.refusals(), 0U) << layer_.last_refusal();
+  EXPECT_EQ(table_->aclrtFree(device), 0);
+}
+
 TEST_F(Validation, ADeviceIsResetAsOftenAsItWasSet) {
   EXPECT_EQ(table_->aclrtResetDevice(0), 0);
   EXPECT_EQ(table_->aclrtResetDevice(0), acl_abi::kErrorRtParamInvalid);

@@ -190,6 +190,82 @@ TEST_F(MockWorkerTest, AFaultOfASubmittedLaunchComesFromItsCompletion) {
   EXPECT_TRUE(worker->Close().ok());
 }
 
+// What a later failure leaves of launches that had ended before it and were not asked for.
+class LaterFailureTest : public MockWorkerTest {
+ protected:
+  std::shared_ptr<Completion> Submit(const std::shared_ptr<Registration>& handle, Floats* out) {
+    auto submitted = handle->Submit(std::vector{x_.View(), w_.View(), out->View()});
+    EXPECT_TRUE(submitted.ok()) << submitted.status().ToString();
+    return *submitted;
+  }
+  Floats x_{64, 1.0F};
+  Floats w_{1, 0.5F};
+  Floats first_{64, 0.0F};
+  Floats bad_{64, 7.0F};
+  Floats after_{64, 7.0F};
+};
+
+TEST_F(LaterFailureTest, OfASubmittedLaunchIsItsOwn) {
+  const auto worker = Open();
+  const auto good = *worker->Register(AddRows());
+  const auto wrong = *worker->Register(AddRows(-8));
+  const auto first = Submit(good, &first_);
+  const auto bad = Submit(wrong, &bad_);
+  const auto after = Submit(good, &after_);
+  EXPECT_THAT(bad->Wait(std::nullopt).ToString(), HasSubstr("a view starts before its base"));
+  EXPECT_TRUE(first->Done());
+  EXPECT_TRUE(first->Wait(std::nullopt).ok()) << first->Wait(std::nullopt).ToString();
+  EXPECT_EQ(first_.data, std::vector<float>(1024, 1.5F));
+  EXPECT_THAT(after->Wait(std::nullopt).ToString(), HasSubstr("a view starts before its base"));
+  EXPECT_EQ(bad_.data[0], 7.0F);
+  EXPECT_EQ(after_.data[0], 7.0F);
+  EXPECT_EQ(worker->GetCounters().d2h_copies, 1u);
+  EXPECT_TRUE(worker->Close().ok());
+}
+
+TEST_F(LaterFailureTest, IsNotBlamedOnTheOneAskedFirst) {
+  const auto worker = Open();
+  const auto first = Submit(*worker->Register(AddRows()), &first_);
+  const auto bad = Submit(*worker->Register(AddRows(-8)), &bad_);
+  EXPECT_TRUE(first->Wait(std::nullopt).ok());  // by now the other may have faulted or not
+  EXPECT_EQ(first_.data[0], 1.5F);
+  EXPECT_FALSE(bad->Wait(std::nullopt).ok());
+}
+
+TEST_F(LaterFailureTest, OfACallLeavesTheSubmitted) {
+  const auto worker = Open();
+  const auto first = Submit(*worker->Register(AddRows()), &first_);
+  const auto wrong = *worker->Register(AddRows(-8));
+  EXPECT_FALSE(wrong->Call(std::vector{x_.View(), w_.View(), bad_.View()}).ok());
+  EXPECT_EQ(worker->CheckUsable().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(first->Wait(std::nullopt).ok());
+  EXPECT_EQ(first_.data[0], 1.5F);
+}
+
+TEST_F(LaterFailureTest, OutputsAreDeliveredByCloseToo) {
+  const auto worker = Open();
+  const auto first = Submit(*worker->Register(AddRows()), &first_);
+  const auto bad = Submit(*worker->Register(AddRows(-8)), &bad_);
+  EXPECT_FALSE(bad->Wait(std::nullopt).ok());
+  EXPECT_TRUE(worker->Close().ok());
+  EXPECT_TRUE(first->Wait(std::nullopt).ok());
+  EXPECT_EQ(first_.data[0], 1.5F);
+}
+
+TEST_F(LaterFailureTest, OfACopyBackIsWaitedFor) {
+  const auto worker = Open();
+  const auto good = *worker->Register(AddRows());
+  for (const uint64_t n : {uint64_t{0}, uint64_t{1}}) {  // the output's copy, the mark's
+    faults_->Fail(acl::CallId::aclrtMemcpyAsync, n, acl_abi::kErrorRtParamInvalid);
+    first_.data.assign(1024, 0.0F);
+    const auto first = Submit(good, &first_);
+    faults_->Clear();
+    EXPECT_TRUE(first->Wait(std::nullopt).ok());
+    EXPECT_EQ(first_.data, std::vector<float>(1024, 1.5F));
+  }
+  EXPECT_TRUE(Submit(good, &first_)->Wait(std::nullopt).ok());
+}
+
 TEST_F(MockWorkerTest, InitOpensAgainAndOldThingsStayDead) {
   const auto worker = Open();
   const auto handle = *worker->Register(AddRows());
@@ -259,7 +335,8 @@ TEST_F(MockWorkerTest, FailingEachCallLeavesNothingOnTheDevice) {
     faults_->Clear();
     EXPECT_TRUE(!ran_clean || status.ok()) << status.ToString();
     if (!worker.ok()) continue;
-    EXPECT_TRUE(use(*worker).ok());
+    const Status again = use(*worker);
+    EXPECT_TRUE(again.ok()) << again.ToString();
     EXPECT_TRUE((*worker)->Close().ok());
     EXPECT_EQ(LiveBytes(), 0u);
   }

@@ -55,6 +55,7 @@ class CoreEngine final : public Engine {
   // In place: rows of copies that the launch does not have stay zero.
   void WriteStatistics(uint64_t begin, bool ran, const Fault& fault, LaunchStatistics* to) const {
     to->launches += 1;
+    to->serial = launch_.header().serial;
     to->begin_ticks = begin;
     to->ticks_per_second = ticks_per_second_;
     to->fault = static_cast<uint32_t>(fault.kind);

@@ -62,7 +62,7 @@ struct LaunchHeader {
   uint64_t boundary_bytes = 0;
   uint64_t copy_bytes = 0;  // of one parallel copy
   uint32_t max_instances_per_task = 128;
-  uint32_t reserved = 0;
+  uint32_t serial = 0;  // of the launch, for its statistics
 };
 
 static_assert(sizeof(LaunchPool) == 32);
@@ -101,9 +101,10 @@ struct LaunchStatistics {
   std::array<uint64_t, 3> peak_bytes{};                                // this launch
   std::array<uint64_t, 3> largest_peak_bytes{};                        // over the launches of this handle
   std::array<std::array<uint64_t, 3>, kMostCopies> copy_peak_bytes{};  // this launch, per copy of the workspace
+  uint64_t serial = 0;                                                 // of this launch, from its header
 };
 
-static_assert(sizeof(LaunchStatistics) == 320);
+static_assert(sizeof(LaunchStatistics) == 328);
 static_assert(sizeof(LaunchStatistics) <= kTaskBlockHeader);
 
 // One device task, or the sum of several.

@@ -148,12 +148,20 @@ Status DeviceProgram::Reserve(StagingSet* set, size_t parameter, uint64_t bytes,
   return base::OkStatus();
 }
 
+Status DeviceProgram::ReserveHost(const acl::Table& table, StagingSet* set, uint64_t bytes) {
+  if (set->host.bytes() >= bytes) return base::OkStatus();
+  PYPTO_RETURN_IF_ERROR(set->host.Close());
+  PYPTO_ASSIGN_OR_RETURN(set->host, acl::HostMemory::Allocate(table, bytes));
+  return base::OkStatus();
+}
+
 Status DeviceProgram::Unload(DeviceAllocator* allocator) {
   Status first;
   for (const auto& set : sets_) {
     for (StagingSet::Slot& slot : set->slots) {
       if (slot.capacity != 0) first.Attach(allocator->Free(std::exchange(slot, {}).address));
     }
+    first.Attach(set->host.Close());
   }
   first.Attach(binary_.Close());
   return first;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pypto/acl/binary.h"
+#include "pypto/acl/memory.h"
 #include "pypto/program/prebuilt.h"
 #include "pypto/runtime/device_allocator.h"
 #include "pypto/runtime/signature.h"
@@ -20,6 +21,7 @@ struct StagingSet {
     uint64_t capacity = 0;
   };
   std::vector<Slot> slots;
+  acl::HostMemory host;  // page-locked; what a submitted launch brings back
 };
 
 // Loaded once per worker; unloaded when its last handle goes. Owned by the ProgramCache. Thread rule: inside the
@@ -48,6 +50,9 @@ class DeviceProgram {
   void ReturnSet(StagingSet* set) { free_sets_.push_back(set); }
   // Makes the slot at least `bytes` large; its contents are lost when it grows.
   base::Status Reserve(StagingSet* set, size_t parameter, uint64_t bytes, DeviceAllocator* allocator) const;
+
+  // Makes the set's host memory at least `bytes` large.
+  static base::Status ReserveHost(const acl::Table& table, StagingSet* set, uint64_t bytes);
 
   // Frees the staging and unloads the code. First error; everything is gone in any case.
   base::Status Unload(DeviceAllocator* allocator);

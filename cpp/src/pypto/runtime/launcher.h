@@ -102,6 +102,10 @@ class Launcher {
   void WriteSpans(const RoundTimes& times, int64_t begin, int64_t launched, int64_t ended) const;
   base::Status Unfinished(WaitEnd end, base::Status cause);
   std::shared_ptr<PendingLaunch> MakePending(acl::Event event);
+  // Host memory for what a submitted launch brings back; none when the library has no page-locked memory.
+  base::Status ReserveFetch();
+  // Queues the copies to the host behind the launch.
+  base::Status QueueFetch(PendingLaunch* pending);
 
   program::LaunchHeader& header() noexcept { return *reinterpret_cast<program::LaunchHeader*>(block_); }
   uint64_t* slots() noexcept { return reinterpret_cast<uint64_t*>(block_ + sizeof(program::LaunchHeader)); }

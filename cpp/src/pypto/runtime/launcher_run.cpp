@@ -1,6 +1,9 @@
 // Launching what was prepared: copies, launch, wait, and what follows when the wait does not succeed.
+#include <new>
+
 #include "pypto/acl/errors.h"
 #include "pypto/acl/event.h"
+#include "pypto/base/checked.h"
 #include "pypto/base/clock.h"
 #include "pypto/runtime/launcher.h"
 #include "pypto/runtime/trace.h"
@@ -207,9 +210,44 @@ std::shared_ptr<PendingLaunch> Launcher::MakePending(acl::Event event) {
     const Prepared& prepared = prepared_[i];
     if (prepared.place == Place::kResident) pending->tensors.push_back(TensorRef::Share(prepared.tensor));
     if (prepared.place != Place::kStaged || !rules[i].writes() || prepared.bytes == 0) continue;
-    pending->outputs.push_back({prepared.host, prepared.address, prepared.bytes});
+    pending->outputs.push_back({prepared.host, prepared.address, prepared.bytes, nullptr});
   }
   return pending;
+}
+
+Status Launcher::ReserveFetch() {
+  const acl::Table& table = state_->table();
+  if (!table.Has(acl::CallId::aclrtMallocHost) || !table.Has(acl::CallId::aclrtFreeHost)) return base::OkStatus();
+  if (set_ == nullptr) set_ = program_->TakeSet();
+  uint64_t bytes = sizeof(program::LaunchStatistics);
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    if (prepared_[i].place != Place::kStaged || !signature_.rules()[i].writes()) continue;
+    bytes = base::AlignUp(bytes, program::kInlineAlignment) + prepared_[i].bytes;
+  }
+  return DeviceProgram::ReserveHost(table, set_, bytes);
+}
+
+Status Launcher::QueueFetch(PendingLaunch* pending) {
+  if (pending->set == nullptr || pending->set->host.bytes() == 0) return base::OkStatus();
+  const acl::Table& table = state_->table();
+  const acl_abi::aclrtStream stream = state_->session().stream().raw();
+  std::byte* room = pending->set->host.data();
+  const auto fetch = [&](std::byte* to, uint64_t from, uint64_t bytes) {
+    return PYPTO_ACL_CALL(table, aclrtMemcpyAsync, to, bytes, reinterpret_cast<const void*>(from), bytes,
+                          acl_abi::kMemcpyDeviceToHost, stream);
+  };
+  const auto* mark = new (room) program::LaunchStatistics();
+  uint64_t end = sizeof(program::LaunchStatistics);
+  for (PendingLaunch::Output& output : pending->outputs) {
+    const uint64_t begin = base::AlignUp(end, program::kInlineAlignment);
+    PYPTO_RETURN_IF_ERROR(fetch(room + begin, output.device, output.bytes));
+    output.fetched = room + begin;
+    end = begin + output.bytes;
+  }
+  PYPTO_RETURN_IF_ERROR(fetch(room, header().statistics_address, sizeof(program::LaunchStatistics)));
+  pending->mark = mark;
+  pending->serial = header().serial;
+  return base::OkStatus();
 }
 
 Result<std::shared_ptr<PendingLaunch>> Launcher::RunAsync(const Interrupt& interrupt) {
@@ -219,7 +257,9 @@ Result<std::shared_ptr<PendingLaunch>> Launcher::RunAsync(const Interrupt& inter
   PYPTO_RETURN_IF_ERROR(scope.status());
   if (state_->running() >= kMostInFlight) PYPTO_RETURN_IF_ERROR(state_->WaitForOldest(interrupt));
   PYPTO_ASSIGN_OR_RETURN(acl::Event event, state_->TakeEvent());
-  Status launched = CopyIn();
+  header().serial = state_->NextSerial();
+  Status launched = ReserveFetch();
+  if (launched.ok()) launched = CopyIn();
   if (launched.ok()) launched = Launch();
   if (!launched.ok()) {
     if (!state_->broken()) state_->ReturnEvent(std::move(event));
@@ -227,9 +267,10 @@ Result<std::shared_ptr<PendingLaunch>> Launcher::RunAsync(const Interrupt& inter
   }
   const std::shared_ptr<PendingLaunch> pending = MakePending(std::move(event));
   state_->AddPending(pending);
-  const Status recorded = acl::RecordEvent(state_->table(), pending->event, state_->session().stream());
+  Status recorded = QueueFetch(pending.get());
+  if (recorded.ok()) recorded = acl::RecordEvent(state_->table(), pending->event, state_->session().stream());
   if (recorded.ok()) return pending;
-  // Without the mark its end cannot be told apart: wait for it here.
+  // Without the event its end cannot be told apart: wait for it here.
   Status waited = state_->WaitIdle(state_->config().timeout_ms, interrupt);
   if (waited.ok()) return pending;
   waited.Attach(recorded);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "pypto/acl/event.h"
+#include "pypto/program/launch_block.h"
 #include "pypto/runtime/device_program.h"
 #include "pypto/runtime/resident_tensor.h"
 #include "pypto/workspace/budget.h"
@@ -30,6 +32,7 @@ struct PendingLaunch {
     void* host = nullptr;
     uint64_t device = 0;
     uint64_t bytes = 0;
+    const std::byte* fetched = nullptr;  // where the queue puts it on the host, when there is a mark
   };
   std::string kernel;
   Launcher* launcher = nullptr;
@@ -39,6 +42,10 @@ struct PendingLaunch {
   std::vector<TensorRef> tensors;
   std::unique_ptr<RecordedLaunch> recorded;  // null: it records nothing
   acl::Event event;
+  // What the device wrote of this launch, put on the host by the queue behind the outputs: once it is there, a later
+  // fault takes nothing away. Null when the library has no page-locked memory.
+  const program::LaunchStatistics* mark = nullptr;
+  uint32_t serial = 0;
   bool device_done = false;
   base::Status status;  // read after `finished`
   std::atomic<bool> finished{false};

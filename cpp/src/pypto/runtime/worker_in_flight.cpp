@@ -1,6 +1,7 @@
 // Waiting for the stream, and the launches that were submitted.
 #include <sched.h>
 
+#include <cstring>
 #include <map>
 
 #include "pypto/acl/errors.h"
@@ -69,10 +70,7 @@ void WorkerState::AbortWork() {
     return;
   }
   if (!*aborted) return;
-  const Status cancelled(StatusCode::kFailedPrecondition, "the launch was aborted by an interrupt");
-  for (const std::shared_ptr<PendingLaunch>& pending : pending_) {
-    if (!pending->device_done) MarkDeviceDone(pending.get(), cancelled);
-  }
+  EndInOrder(Status(StatusCode::kFailedPrecondition, "the launch was aborted by an interrupt"));
   MarkIdle();
 }
 
@@ -95,6 +93,24 @@ void WorkerState::MarkDeviceDone(PendingLaunch* pending, Status status) {
   running_ -= 1;
   // The queue is in order: when the last of it has ended, nothing runs.
   if (pending->status.ok() && running_ == 0 && abandoned_.empty()) stream_busy_ = false;
+}
+
+bool WorkerState::HasEndedWell(const PendingLaunch& pending) const {
+  if (pending.device_done) return pending.status.ok();
+  if (pending.mark == nullptr) return false;
+  // A broken context may not even say that an event is complete; the mark alone decides then.
+  const Result<bool> complete = acl::QueryEvent(table(), pending.event);
+  if (complete.ok() && !*complete) return false;
+  return pending.mark->serial == pending.serial && pending.mark->fault == 0;
+}
+
+void WorkerState::EndInOrder(const Status& cause) {
+  const acl::ContextScope scope(table(), session().context());
+  bool well = true;
+  for (const std::shared_ptr<PendingLaunch>& pending : pending_) {
+    well = well && HasEndedWell(*pending);
+    if (!pending->device_done) MarkDeviceDone(pending.get(), well ? base::OkStatus() : cause);
+  }
 }
 
 Status WorkerState::WaitForOldest(const Interrupt& interrupt) {
@@ -138,6 +154,8 @@ bool WorkerState::PollPending(PendingLaunch* pending) {
     status = acl::QueryStream(table(), session_->stream()).status();
   }
   if (!status.ok()) status = OnDeviceFailure(std::move(status));
+  // The failure may be that of a later launch.
+  if (!status.ok() && !pending->device_done) EndInOrder(status);
   if (!pending->device_done) MarkDeviceDone(pending, std::move(status));
   return true;
 }
@@ -160,9 +178,15 @@ void WorkerState::ReleaseDeviceMemory(PendingLaunch* pending) {
 void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
   if (pending->finished.load(std::memory_order_relaxed)) return;
   const acl::ContextScope scope(table(), session().context());
-  if (pending->status.ok()) pending->status = scope.status();
+  if (pending->status.ok() && pending->mark == nullptr) pending->status = scope.status();
   for (const PendingLaunch::Output& output : pending->outputs) {
     if (!pending->status.ok()) break;
+    counters_.d2h_copies += 1;
+    counters_.d2h_bytes += output.bytes;
+    if (pending->mark != nullptr) {
+      std::memcpy(output.host, output.fetched, output.bytes);
+      continue;
+    }
     Status copied =
         PYPTO_ACL_CALL(table(), aclrtMemcpy, output.host, output.bytes, reinterpret_cast<const void*>(output.device),
                        output.bytes, acl_abi::kMemcpyDeviceToHost);
@@ -170,8 +194,6 @@ void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
       pending->status = OnDeviceFailure(std::move(copied));
       break;
     }
-    counters_.d2h_copies += 1;
-    counters_.d2h_bytes += output.bytes;
   }
   if (pending->recorded != nullptr && pending->status.ok()) {
     pending->launcher->WriteRecords(pending->recorded->task_block, pending->recorded->budget);

@@ -126,9 +126,7 @@ void WorkerState::Break(const Status& cause) {
     broken_ = cause;
   }
   usable_.store(false, std::memory_order_relaxed);
-  for (const std::shared_ptr<PendingLaunch>& pending : pending_) {
-    if (!pending->device_done) MarkDeviceDone(pending.get(), cause);
-  }
+  EndInOrder(cause);
   abandoned_.clear();
   PYPTO_LOG(kError, "worker %s is broken: %s", name().c_str(), cause.ToString().c_str());
 }
@@ -212,11 +210,8 @@ Status WorkerState::FinishWork() {
   // What is left could not be waited for; its outputs are lost.
   const Status lost =
       first.ok() ? MakeStatus(StatusCode::kFailedPrecondition, "worker %s was closed", name().c_str()) : first;
-  while (!pending_.empty()) {
-    const std::shared_ptr<PendingLaunch> pending = pending_.front();
-    if (!pending->device_done) MarkDeviceDone(pending.get(), lost);
-    FinishPending(pending);
-  }
+  EndInOrder(lost);
+  while (!pending_.empty()) FinishPending(std::shared_ptr<PendingLaunch>(pending_.front()));
   abandoned_.clear();
   stream_busy_ = false;
   return first;

@@ -124,6 +124,10 @@ class WorkerState {
   // Submitted launches.
   base::Result<acl::Event> TakeEvent();
   void ReturnEvent(acl::Event event) { events_.push_back(std::move(event)); }
+  uint32_t NextSerial() noexcept {
+    serial_ += serial_ == UINT32_MAX ? 2 : 1;  // never 0
+    return serial_;
+  }
   void AddPending(const std::shared_ptr<PendingLaunch>& pending);
   size_t running() const noexcept { return running_; }
   base::Status WaitForOldest(const Interrupt& interrupt);
@@ -137,6 +141,8 @@ class WorkerState {
   // Waits a slice for an event; also from outside the gate, by a thread that counts as a waiter.
   static acl::aclError WaitForEventSlice(const acl::Table& table, acl::EventView event, int32_t slice_ms);
   void MarkDeviceDone(PendingLaunch* pending, base::Status status);
+  // Ends what is in flight with `cause`, except the launches that the device had done before anything failed.
+  void EndInOrder(const base::Status& cause);
 
  private:
   void SetFacts();
@@ -144,6 +150,7 @@ class WorkerState {
   void Break(const base::Status& cause);
   base::Status FindFault(base::Status cause);
   [[gnu::cold]] base::Status ExplainUnusable() const;
+  bool HasEndedWell(const PendingLaunch& pending) const;
   [[gnu::cold]] void FreeDropped();
   [[gnu::cold]] void SettleInFlight();
   void ReleaseDeviceMemory(PendingLaunch* pending);
@@ -170,7 +177,8 @@ class WorkerState {
   uint64_t workspace_bytes_ = 0;
   std::vector<Launcher*> launchers_;
   std::list<std::shared_ptr<PendingLaunch>> pending_;
-  size_t running_ = 0;  // of pending_, not ended on the device as far as is known
+  uint32_t serial_ = 0;  // of the last submitted launch
+  size_t running_ = 0;   // of pending_, not ended on the device as far as is known
   std::vector<Abandoned> abandoned_;
   std::vector<acl::Event> events_;
   std::mutex dropped_mutex_;

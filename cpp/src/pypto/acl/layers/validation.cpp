@@ -85,7 +85,8 @@ std::string ValidationLayer::CheckHandle(Handle handle, Kind kind, bool destroys
 
 std::string ValidationLayer::CheckRange(const void* address, size_t bytes) const {
   const Handle begin = AsHandle(address);
-  if (const auto found = gone_.find(begin); found != gone_.end() && IsMemory(found->second.kind)) {
+  // Not of host memory: whoever allocates next may be given its address.
+  if (const auto found = gone_.find(begin); found != gone_.end() && found->second.kind == Kind::kDeviceMemory) {
     return Format("%s %#zx is gone since %s, call %llu", KindName(found->second.kind), begin,
                   std::string(CallName(found->second.by)).c_str(), Number(found->second.call_number));
   }
