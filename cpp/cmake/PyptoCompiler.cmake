@@ -29,8 +29,9 @@ find_package(Threads REQUIRED)
 
 add_library(pypto_compile_options INTERFACE)
 target_compile_options(pypto_compile_options INTERFACE
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual -Wundef -Wvla
-  $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
+  -Wall -Wextra -Wshadow -Wcast-qual -Wundef -Wvla
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Wold-style-cast>
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>
   # g++ 12 reports std::string concatenation as overlapping or endless (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow>
   -ffp-contract=off -fno-math-errno)

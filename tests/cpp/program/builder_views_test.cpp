@@ -55,6 +55,21 @@ TEST_F(ViewTest, LoopsOverWholeBlocksHaveNoTails) {
   ASSERT_TRUE(builder.EndLoop().ok());
 }
 
+TEST_F(ViewTest, NothingIsNegativeInALoopThatNeverRuns) {
+  ExprPool& pool = builder.exprs();
+  for (const auto& [start, stop, step] : {std::array{0, 0, 1}, std::array{0, -4, 1}, std::array{2, 5, -1}}) {
+    const ExprId i = *builder.BeginLoop("none", Const(start), Const(stop), Const(step), false, false);
+    const TensorId tile = Made(builder.Slice(s, {1, 16}, {pool.Add(i, Const(-9)), zero}, {}));
+    EXPECT_TRUE(builder.Assemble(x, tile, {pool.Add(i, Const(-9)), zero}).ok());
+    ASSERT_TRUE(builder.EndLoop().ok());
+  }
+  const ExprId once = *builder.BeginLoop("once", zero, Const(1), Const(1), false, false);
+  ExpectError(builder.Slice(s, {1, 16}, {pool.Add(once, Const(-9)), zero}, {}), StatusCode::kOutOfRange, "is negative");
+  ASSERT_TRUE(builder.EndLoop().ok());
+  const auto program = builder.Finish();
+  EXPECT_TRUE(program.ok()) << program.status().ToString();
+}
+
 TEST_F(ViewTest, GivenValidStaysWithinTheBase) {
   EXPECT_THAT(Valid(Made(builder.Slice(s, {4, 16}, {zero, zero}, {Const(3), Const(5)}))), ElementsAre(3, 5));
   EXPECT_THAT(Valid(Made(builder.Slice(s, {4, 16}, {Const(2), zero}, {Const(4), Const(16)}))), ElementsAre(2, 16));

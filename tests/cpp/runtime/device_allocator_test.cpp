@@ -119,6 +119,42 @@ TEST_F(DeviceAllocatorTest, UsedUpSaysAskedFreeTotalAndHolders) {
   EXPECT_NE(Take(kMiB), 0u);  // still usable
 }
 
+TEST_F(DeviceAllocatorTest, ASmallDeviceIsUsedToTheEnd) {
+  fake_.memory_limit = kMiB;  // less than a chunk
+  uint64_t taken = 0;
+  for (const uint64_t bytes : {uint64_t{100}, 200 * 1024, 300 * 1024, 100 * 1024, uint64_t{4000}}) {
+    EXPECT_NE(Take(bytes), 0u);
+    taken += bytes;
+  }
+  EXPECT_EQ(allocator_.bytes(MemoryKind::kResident), taken);
+  const auto failed = allocator_.Allocate(600 * 1024, MemoryKind::kResident, "too large");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.status().memory_shortage()->asked, 600u * 1024);
+  EXPECT_LT(failed.status().memory_shortage()->free, 600u * 1024);
+  EXPECT_EQ(failed.status().memory_shortage()->total, kMiB);
+  EXPECT_NE(Take(64 * 1024), 0u);
+}
+
+TEST_F(DeviceAllocatorTest, ALargeBlockNeedsNoWholePageWhenThereIsNone) {
+  fake_.memory_limit = 3 * kMiB;
+  const uint64_t block = Take(2 * kMiB + 4096);
+  EXPECT_NE(block, 0u);
+  EXPECT_TRUE(allocator_.Free(block).ok());
+  EXPECT_EQ(Take(2 * kMiB + 4096), block);
+}
+
+TEST_F(DeviceAllocatorTest, FreeMemoryThatDoesNotHelpIsExplained) {
+  fake_.memory_limit = 2 * kMiB;
+  faults_->Fail(acl::CallId::aclrtMalloc, 0, acl_abi::kErrorRtMemoryAllocation, 100);
+  const auto failed = allocator_.Allocate(4096, MemoryKind::kResident, "a block");
+  faults_->Clear();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.status().ToString().find("asked for 4096 bytes, 2097152 of 2097152 bytes are free on the device, in "
+                                            "pieces that are too small or lack what the device adds to a block"),
+            std::string::npos)
+      << failed.status().ToString();
+}
+
 TEST_F(DeviceAllocatorTest, AbsurdSizesAreOutOfMemoryAndNoOverflow) {
   fake_.memory_limit = 32 * kMiB;
   const auto failed = allocator_.Allocate(UINT64_MAX - 5, MemoryKind::kResident, "absurd");

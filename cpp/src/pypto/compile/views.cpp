@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "pypto/program/infer.h"
+#include "pypto/program/reshape_valid.h"
 
 namespace pypto::compile {
 namespace {

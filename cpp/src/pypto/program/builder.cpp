@@ -202,14 +202,17 @@ base::Result<ExprId> Builder::BeginLoop(const std::string& name, ExprId start, E
   Block* body = statement.body.get();
   current().statements.emplace_back(std::move(statement));
   open_.push_back(body);
-  kinds_.push_back('L');
+  const bool runs = !NeverRuns(exprs(), start, stop, step);
+  kinds_.push_back(runs ? 'L' : 'N');
+  dead_ += runs ? 0 : 1;
   return exprs().LoopIndex(loop);
 }
 
 Status Builder::EndLoop() {
-  if (kinds_.empty() || kinds_.back() != 'L') {
+  if (kinds_.empty() || (kinds_.back() != 'L' && kinds_.back() != 'N')) {
     return Status(StatusCode::kFailedPrecondition, "EndLoop without a loop that is innermost");
   }
+  dead_ -= kinds_.back() == 'N' ? 1 : 0;
   kinds_.pop_back();
   open_.pop_back();
   return base::OkStatus();
@@ -240,7 +243,7 @@ Status Builder::BeginElse() {
 }
 
 Status Builder::EndIf() {
-  if (kinds_.empty() || kinds_.back() == 'L') {
+  if (kinds_.empty() || kinds_.back() == 'L' || kinds_.back() == 'N') {
     return Status(StatusCode::kFailedPrecondition, "EndIf without a branch that is innermost");
   }
   kinds_.pop_back();

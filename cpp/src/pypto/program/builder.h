@@ -75,7 +75,8 @@ class PYPTO_API Builder {
   TileShapes tiles_;
   std::vector<Block*> open_;
   // What each open block belongs to: 'L' loop, 'T' then, 'E' else.
-  std::vector<char> kinds_;
+  std::vector<char> kinds_;  // of open blocks: loop L, loop that never runs N, branch T, other branch E
+  size_t dead_ = 0;          // open loops that never run
 };
 
 }  // namespace pypto::program

@@ -3,6 +3,7 @@
 
 #include "pypto/program/builder.h"
 #include "pypto/program/infer.h"
+#include "pypto/program/reshape_valid.h"
 
 namespace pypto::program {
 namespace {
@@ -34,7 +35,7 @@ Status Builder::CheckOffsets(const std::vector<ExprId>& offsets, size_t rank, co
   }
   for (size_t i = 0; i < offsets.size(); ++i) {
     const auto [low, high] = program_.exprs.Range(offsets[i]);
-    if (high >= 0) continue;
+    if (high >= 0 || dead_ != 0) continue;  // nothing is ever read there
     return MakeStatus(StatusCode::kOutOfRange, "%s(): offset %s in dim %zu is negative", op,
                       program_.exprs.ToText(offsets[i], nullptr).c_str(), i);
   }
@@ -54,7 +55,7 @@ base::Result<std::vector<ExprId>> Builder::GivenValid(const std::vector<ExprId>&
   std::vector<ExprId> clamped;
   for (size_t i = 0; i < valid.size(); ++i) {
     const auto [low, high] = exprs().Range(valid[i]);
-    if (high < 0 || low > shape[i]) {
+    if ((high < 0 || low > shape[i]) && dead_ == 0) {
       return MakeStatus(StatusCode::kInvalidArgument, "%s(): valid_shape %s in dim %zu is not within 0 to %lld", op,
                         exprs().ToText(valid[i], nullptr).c_str(), i, static_cast<long long>(shape[i]));
     }

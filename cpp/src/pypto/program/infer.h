@@ -45,8 +45,7 @@ std::vector<ExprId> InferValid(Program& program, OpCode code, std::span<const Op
 
 // Replaces the -1 of `shape`; element counts must be equal.
 base::Result<std::vector<int64_t>> ResolveReshape(std::span<const int64_t> from, std::span<const int64_t> shape);
-// The box of valid cells in the new shape; nothing when it cannot be shown to be a box.
-std::optional<std::vector<ExprId>> ReshapeValid(ExprPool& exprs, std::span<const int64_t> from,
-                                                std::span<const ExprId> valid, std::span<const int64_t> to);
+// Whether the bounds show that a loop runs no iteration.
+bool NeverRuns(const ExprPool& exprs, ExprId start, ExprId stop, ExprId step);
 
 }  // namespace pypto::program

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "pypto/program/infer.h"
+#include "pypto/program/reshape_valid.h"
 
 namespace pypto::program {
 namespace {
@@ -173,6 +174,12 @@ base::Result<std::vector<int64_t>> ResolveReshape(std::span<const int64_t> from,
     if (extent == -1) extent = count / known;
   }
   return resolved;
+}
+
+bool NeverRuns(const ExprPool& exprs, ExprId start, ExprId stop, ExprId step) {
+  const auto [least_step, most_step] = exprs.Range(step);
+  if (least_step > 0) return exprs.Range(stop).second <= exprs.Range(start).first;
+  return most_step < 0 && exprs.Range(stop).first >= exprs.Range(start).second;
 }
 
 std::optional<std::vector<ExprId>> ReshapeValid(ExprPool& exprs, std::span<const int64_t> from,

@@ -58,10 +58,13 @@ Result<uint64_t> DeviceAllocator::Allocate(uint64_t bytes, MemoryKind kind, std:
   live.bytes = bytes;
   live.kind = kind;
   live.label = std::move(label);
-  Result<uint64_t> address = Take(bytes, kind, &live);
+  Result<uint64_t> address = Take(bytes, kind, Fit::kRoomy, &live);
   if (!address.ok() && address.status().code() == StatusCode::kOutOfDeviceMemory) {
     Status emptied = Trim();
-    if (emptied.ok()) address = Take(bytes, kind, &live);
+    for (const Fit fit : {Fit::kRoomy, Fit::kTight}) {
+      const bool again = !address.ok() && address.status().code() == StatusCode::kOutOfDeviceMemory;
+      if (again && emptied.ok()) address = Take(bytes, kind, fit, &live);
+    }
     if (!address.ok() && address.status().code() == StatusCode::kOutOfDeviceMemory) {
       Status explained = ExplainShortage(address.status(), bytes);
       explained.Attach(emptied);
@@ -75,7 +78,7 @@ Result<uint64_t> DeviceAllocator::Allocate(uint64_t bytes, MemoryKind kind, std:
   return address;
 }
 
-Result<uint64_t> DeviceAllocator::Take(uint64_t bytes, MemoryKind kind, Live* live) {
+Result<uint64_t> DeviceAllocator::Take(uint64_t bytes, MemoryKind kind, Fit fit, Live* live) {
   if (!pooled_ || kind == MemoryKind::kWorkspace || bytes >= kAbsurd) {
     live->capacity = bytes;
     return AskLibrary(bytes);
@@ -83,20 +86,20 @@ Result<uint64_t> DeviceAllocator::Take(uint64_t bytes, MemoryKind kind, Live* li
   live->small = bytes <= kSmallLimit;
   if (live->small) {
     live->capacity = ClassBytes(bytes);
-    return TakeSmall(live->capacity);
+    return TakeSmall(live->capacity, fit);
   }
-  live->capacity = LargeCapacity(bytes);
-  const auto fit = free_large_.lower_bound(live->capacity);
-  if (fit != free_large_.end() && fit->first <= live->capacity + std::max(kPage, live->capacity / 4)) {
-    live->capacity = fit->first;
-    const uint64_t address = fit->second;
-    free_large_.erase(fit);
+  live->capacity = fit == Fit::kRoomy ? LargeCapacity(bytes) : base::AlignUp(bytes, kGranule);
+  const auto kept = free_large_.lower_bound(live->capacity);
+  if (kept != free_large_.end() && kept->first <= live->capacity + std::max(kPage, live->capacity / 4)) {
+    live->capacity = kept->first;
+    const uint64_t address = kept->second;
+    free_large_.erase(kept);
     return address;
   }
   return AskLibrary(live->capacity);
 }
 
-Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity) {
+Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity, Fit fit) {
   std::vector<uint64_t>& free = free_small_[ClassIndex(capacity)];
   if (!free.empty()) {
     const uint64_t address = free.back();
@@ -111,8 +114,19 @@ Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity) {
     chunk.used += 1;
     return address;
   }
-  PYPTO_ASSIGN_OR_RETURN(const uint64_t start, AskLibrary(kChunkBytes));
-  chunks_.emplace(start, Chunk{kChunkBytes, capacity, 1});
+  uint64_t chunk = kChunkBytes;
+  Result<uint64_t> start = TakeChunk(chunk, capacity);
+  while (fit == Fit::kTight && !start.ok() && start.status().code() == StatusCode::kOutOfDeviceMemory &&
+         chunk > capacity) {
+    chunk = std::max(capacity, chunk / 2 / kGranule * kGranule);
+    start = TakeChunk(chunk, capacity);
+  }
+  return start;
+}
+
+Result<uint64_t> DeviceAllocator::TakeChunk(uint64_t bytes, uint64_t capacity) {
+  PYPTO_ASSIGN_OR_RETURN(const uint64_t start, AskLibrary(bytes));
+  chunks_.emplace(start, Chunk{bytes, capacity, 1});
   return start;
 }
 
@@ -206,13 +220,15 @@ Status DeviceAllocator::ExplainShortage(Status status, uint64_t asked) const {
     shortage.total = memory->total;
   }
   shortage.largest_holders = LargestHolders();
+  const char* why =
+      shortage.free < asked ? "" : ", in pieces that are too small or lack what the device adds to a block";
   const base::AclFailure failure = status.acl_failure() != nullptr ? *status.acl_failure() : base::AclFailure{};
   return base::MakeStatus(StatusCode::kOutOfDeviceMemory,
                           "out of device memory: asked for %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64
-                          " bytes are free on the device; the largest holders of this worker are: %s. Free tensors "
+                          " bytes are free on the device%s; the largest holders of this worker are: %s. Free tensors "
                           "that are not needed, or lower the workspace depths (%s gave %d)",
-                          asked, shortage.free, shortage.total, shortage.largest_holders.c_str(), failure.call.c_str(),
-                          failure.code)
+                          asked, shortage.free, shortage.total, why, shortage.largest_holders.c_str(),
+                          failure.call.c_str(), failure.code)
       .WithAclFailure(failure)
       .WithMemoryShortage(shortage);
 }

@@ -16,7 +16,8 @@ enum class MemoryKind : uint8_t { kResident = 0, kStaging = 1, kWorkspace = 2, k
 inline constexpr int kMemoryKindCount = 4;
 
 // Small blocks (up to 1 MiB) are cut from chunks in size classes that are multiples of 512 bytes; large ones come from
-// the library in whole 2-MiB pages and are kept for reuse when freed. Workspace is never pooled: it is one block that
+// the library in whole 2-MiB pages and are kept for reuse when freed. When the device has no room for a whole chunk or
+// page, the smallest piece that does is taken. Workspace is never pooled: it is one block that
 // grows. Without pooling (a strict mock) each block is the library's own.
 // Owned by a worker; its context must be current. Thread rule: inside the worker's gate.
 class DeviceAllocator {
@@ -55,9 +56,11 @@ class DeviceAllocator {
     uint32_t used = 0;  // blocks in use
   };
 
-  base::Result<uint64_t> Take(uint64_t bytes, MemoryKind kind, Live* live);
-  base::Result<uint64_t> TakeSmall(uint64_t capacity);
-  base::Result<uint64_t> TakeLarge(uint64_t capacity);
+  // How much more than is needed may be asked of the library.
+  enum class Fit : uint8_t { kRoomy, kTight };
+  base::Result<uint64_t> Take(uint64_t bytes, MemoryKind kind, Fit fit, Live* live);
+  base::Result<uint64_t> TakeSmall(uint64_t capacity, Fit fit);
+  base::Result<uint64_t> TakeChunk(uint64_t bytes, uint64_t capacity);
   base::Result<uint64_t> AskLibrary(uint64_t bytes);
   base::Status GiveBack(uint64_t address, uint64_t bytes);
   void ReturnSmall(uint64_t address, const Live& live);

@@ -55,8 +55,30 @@ void PackA(float* out, const void* source, Format format, int64_t row_stride, in
   }
 }
 
+// Rows of neighbouring elements, spread over the panels row by row: memory is read in order, and the rows to come are
+// on their way. Panel by panel, rows one page or more apart would each wait for memory.
+void PackRows(float* out, const void* source, Format format, int64_t k_stride, int64_t k, int64_t columns) {
+  constexpr int64_t kLine = 64;
+  constexpr int64_t kRowsAhead = 4;
+  const int64_t bytes = format == kF16 || format == kBf16 ? 2 : format == kI8 ? 1 : 4;
+  const char* ahead = static_cast<const char*>(source) + kRowsAhead * k_stride * bytes;
+  for (int64_t j = 0; j < k; ++j, ahead += k_stride * bytes) {
+    for (int64_t at = 0; j + kRowsAhead < k && at < columns * bytes; at += kLine) __builtin_prefetch(ahead + at);
+    for (int64_t column = 0; column < columns; column += kGemmColumns) {
+      const int64_t lines = columns - column < kGemmColumns ? columns - column : kGemmColumns;
+      float* to = out + column * k + j * kGemmColumns;
+      LoadAsFloat(to, source, format, column + j * k_stride, 1, lines);
+      for (int64_t i = lines; i < kGemmColumns; ++i) to[i] = 0.0F;
+    }
+  }
+}
+
 void PackB(float* out, const void* source, Format format, int64_t k_stride, int64_t column_stride, int64_t k,
            int64_t columns) {
+  if (column_stride == 1) {
+    PackRows(out, source, format, k_stride, k, columns);
+    return;
+  }
   for (int64_t column = 0; column < columns; column += kGemmColumns) {
     const int64_t lines = columns - column < kGemmColumns ? columns - column : kGemmColumns;
     PackPanel(out + column * k, source, format, column * column_stride, column_stride, k_stride, lines, k,
