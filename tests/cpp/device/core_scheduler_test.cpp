@@ -1,4 +1,4 @@
-// Work sharing between core threads.
+// The core threads.
 #include "pypto/device/core_scheduler.h"
 
 #include <gtest/gtest.h>
@@ -6,22 +6,31 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <thread>
 #include <vector>
 
 namespace pypto::device {
 namespace {
 
+// Items that cores take one by one.
 struct Marks {
   explicit Marks(size_t count) : items(count) {}
   std::vector<std::atomic<int>> items;
+  std::atomic<size_t> next{0};
   std::atomic<uint32_t> most_core{0};
+  std::atomic<int> calls_here{0};
 
-  static void Work(void* context, uint32_t core, int64_t first, int64_t last) {
+  static void Work(void* context, uint32_t core) {
     auto& marks = *static_cast<Marks*>(context);
-    for (int64_t i = first; i < last; ++i) marks.items[static_cast<size_t>(i)].fetch_add(1);
+    if (core == 0) ++marks.calls_here;
+    for (size_t i = marks.next++; i < marks.items.size(); i = marks.next++) marks.items[i].fetch_add(1);
     uint32_t seen = marks.most_core.load();
     while (core > seen && !marks.most_core.compare_exchange_weak(seen, core)) {
     }
+  }
+  void Run(CoreScheduler* scheduler) {
+    next = 0;
+    scheduler->Run(Work, this);
   }
   bool EachOnce(int times = 1) const {
     for (const auto& item : items) {
@@ -31,68 +40,61 @@ struct Marks {
   }
 };
 
-constexpr double kLong = 1e6;  // nanoseconds: worth sharing
-
-TEST(CoreScheduler, ThreadsStartWithTheFirstLongRun) {
-  CoreScheduler scheduler(4, 0);
-  Marks marks(100);
-  scheduler.Run(Marks::Work, &marks, 100, 1);
+TEST(CoreScheduler, ThreadsStartWithTheFirstRun) {
+  CoreScheduler scheduler(4);
   EXPECT_EQ(scheduler.threads_started(), 0u);
-  EXPECT_EQ(scheduler.shared_runs(), 0u);
-  EXPECT_EQ(marks.most_core, 0u);
-  scheduler.Run(Marks::Work, &marks, 100, kLong);
+  Marks marks(100);
+  marks.Run(&scheduler);
   EXPECT_EQ(scheduler.threads_started(), 3u);
-  EXPECT_EQ(scheduler.shared_runs(), 1u);
-  EXPECT_TRUE(marks.EachOnce(2));
+  EXPECT_EQ(scheduler.runs(), 1u);
+  EXPECT_TRUE(marks.EachOnce());
+  EXPECT_EQ(marks.calls_here, 1);
   EXPECT_LT(marks.most_core, 4u);
 }
 
-TEST(CoreScheduler, OneCoreAndOneItemStayOnTheCaller) {
+TEST(CoreScheduler, OneCoreIsTheCaller) {
   Marks marks(50);
-  CoreScheduler alone(1, 0);
-  alone.Run(Marks::Work, &marks, 50, kLong);
-  CoreScheduler four(4, 0);
-  four.Run(Marks::Work, &marks, 1, kLong);
-  EXPECT_EQ(alone.threads_started() + four.threads_started(), 0u);
+  CoreScheduler alone(1);
+  marks.Run(&alone);
+  EXPECT_TRUE(marks.EachOnce());
+  EXPECT_EQ(alone.threads_started(), 0u);
 }
 
-TEST(CoreScheduler, EveryItemRunsOnceInManyRuns) {
-  for (const uint64_t seed : {uint64_t{0}, uint64_t{5}}) {
-    CoreScheduler scheduler(4, seed);
-    for (const size_t count : {2u, 3u, 7u, 64u, 1000u}) {
-      Marks marks(count);
-      for (int round = 0; round < 200; ++round) {
-        scheduler.Run(Marks::Work, &marks, static_cast<int64_t>(count), kLong);
-        ASSERT_TRUE(marks.EachOnce(round + 1));
-      }
+TEST(CoreScheduler, EveryRunIsOverWhenItReturns) {
+  CoreScheduler scheduler(4);
+  for (const size_t count : {0u, 1u, 2u, 7u, 64u, 1000u}) {
+    Marks marks(count);
+    for (int round = 0; round < 200; ++round) {
+      marks.Run(&scheduler);
+      ASSERT_TRUE(marks.EachOnce(round + 1));
     }
   }
 }
 
-TEST(CoreScheduler, ASeedChangesTheOrder) {
-  struct Order {
-    std::vector<int64_t> seen;
-    static void Work(void* context, uint32_t, int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) static_cast<Order*>(context)->seen.push_back(i);
+TEST(CoreScheduler, EveryCoreComesWhenTheCallerWaitsForThem) {
+  struct Meeting {
+    std::atomic<uint32_t> here{0};
+    static void Work(void* context, uint32_t) {
+      auto& meeting = *static_cast<Meeting*>(context);
+      meeting.here.fetch_add(1);
+      while (meeting.here.load() < 3) std::this_thread::yield();
     }
   };
-  CoreScheduler scheduler(1, 12345);
-  Order first;
-  Order second;
-  scheduler.Run(Order::Work, &first, 50, 0);
-  scheduler.Run(Order::Work, &second, 50, 0);
-  EXPECT_NE(first.seen, second.seen);
-  std::sort(first.seen.begin(), first.seen.end());
-  for (int64_t i = 0; i < 50; ++i) EXPECT_EQ(first.seen[static_cast<size_t>(i)], i);
+  CoreScheduler scheduler(3);
+  for (int round = 0; round < 20; ++round) {
+    Meeting meeting;
+    scheduler.Run(Meeting::Work, &meeting);
+    EXPECT_EQ(meeting.here, 3u);
+  }
 }
 
 TEST(CoreScheduler, AForkedChildWorksAloneAndEnds) {
-  CoreScheduler scheduler(3, 0);
+  CoreScheduler scheduler(3);
   Marks marks(100);
-  scheduler.Run(Marks::Work, &marks, 100, kLong);
+  marks.Run(&scheduler);
   const pid_t child = fork();
   if (child == 0) {
-    scheduler.Run(Marks::Work, &marks, 100, kLong);
+    marks.Run(&scheduler);
     _exit(marks.EachOnce(2) ? 0 : 1);
   }
   int status = 0;
@@ -104,9 +106,9 @@ TEST(CoreScheduler, TheProcessMayEndWithThreadsParked) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        static CoreScheduler scheduler(3, 0);
+        static CoreScheduler scheduler(3);
         Marks marks(100);
-        scheduler.Run(Marks::Work, &marks, 100, kLong);
+        marks.Run(&scheduler);
         std::exit(marks.EachOnce() ? 7 : 1);
       },
       ::testing::ExitedWithCode(7), "");

@@ -58,6 +58,7 @@ class Recorded {
   }
 
   const LaunchResult& result() const { return result_; }
+  EngineCounters counters() { return launcher_.engine().counters(); }
   std::byte* block() { return launcher_.memory().Host(address_); }
   uint64_t address() const { return address_; }
   TaskEntry Entry(size_t index) {
@@ -104,6 +105,19 @@ TEST(TaskRecorder, AnEntryPerTaskWithWhatClosedIt) {
   LaunchStatistics copied;
   std::memcpy(static_cast<void*>(&copied), launch.block(), sizeof(copied));
   EXPECT_EQ(std::memcmp(&copied, &launch.result().statistics, sizeof(copied)), 0);
+}
+
+TEST(TaskRecorder, AReplayedLaunchRecordsTheSame) {
+  program::PlanOptions options;
+  options.stitch_function_num_per_pool = {3, 0, 0};
+  options.parallelism = 2;
+  Recorded launch(15, options);
+  const size_t bytes = program::kTaskBlockHeader + 3 * program::TaskEntryBytes(2);
+  const std::vector<std::byte> first(launch.block() + program::kTaskBlockHeader, launch.block() + bytes);
+  std::memset(launch.block(), 0xee, bytes);
+  EXPECT_EQ(launch.Run().statistics.device_tasks, 3u);
+  EXPECT_EQ(std::vector<std::byte>(launch.block() + program::kTaskBlockHeader, launch.block() + bytes), first);
+  EXPECT_EQ(launch.counters().replayed, 1u);
 }
 
 TEST(TaskRecorder, OneRowPerCopy) {

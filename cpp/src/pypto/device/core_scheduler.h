@@ -1,4 +1,4 @@
-// The cores of one device: threads that work through the items of a leaf together with the caller.
+// The cores of one device: threads that work together with the caller.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,30 @@ namespace pypto::device {
 // when a Run first has work for them, spin for a moment after it and then sleep.
 class CoreScheduler {
  public:
-  // Works on items [first, last) as core `core`. Calls for disjoint ranges may overlap in time.
-  using Function = void (*)(void* context, uint32_t core, int64_t first, int64_t last);
+  // The work of one core; calls for different cores overlap in time.
+  using Function = void (*)(void* context, uint32_t core);
 
-  // `shake_seed` not 0: every Run of two or more items is spread over all cores, in an order that the seed decides.
-  CoreScheduler(uint32_t cores, uint64_t shake_seed);
+  explicit CoreScheduler(uint32_t cores);
   ~CoreScheduler();
   CoreScheduler(const CoreScheduler&) = delete;
   CoreScheduler& operator=(const CoreScheduler&) = delete;
 
-  // Calls `function` for all items [0, count) and returns when they are done. Short work (count × item_ns) stays on the
-  // caller.
-  void Run(Function function, void* context, int64_t count, double item_ns);
+  // Calls `function` once as core 0 here and at most once on every other core; a core that comes when the call here has
+  // returned stays away. Returns when all calls have.
+  void Run(Function function, void* context);
 
   uint32_t cores() const noexcept { return cores_; }
   uint32_t threads_started() const noexcept { return static_cast<uint32_t>(threads_.size()); }
-  uint64_t shared_runs() const noexcept { return shared_runs_; }  // Runs that woke other cores
+  uint64_t runs() const noexcept { return runs_; }
 
  private:
   struct Shared;  // what threads and caller have in common; outlives whichever ends first
   void Start();
-  void RunShared(Function function, void* context, int64_t count);
-  void RunShaken(Function function, void* context, int64_t count);
 
   const uint32_t cores_;
-  uint64_t shake_state_;
   const uint64_t generation_;  // of the process; threads do not survive a fork
   bool start_failed_ = false;
-  uint64_t shared_runs_ = 0;
+  uint64_t runs_ = 0;
   std::shared_ptr<Shared> shared_;
   std::vector<std::thread> threads_;
 };

@@ -2,15 +2,18 @@
 #include "pypto/device/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "pypto/base/clock.h"
 #include "pypto/device/control_flow.h"
 #include "pypto/device/core_scheduler.h"
 #include "pypto/device/launch_state.h"
+#include "pypto/device/recording.h"
 #include "pypto/device/scratch.h"
 #include "pypto/device/simd/select.h"
 #include "pypto/device/stitcher.h"
+#include "pypto/device/task_recorder.h"
 #include "pypto/device/task_runner.h"
 
 namespace pypto::device {
@@ -25,9 +28,9 @@ constexpr int32_t kStreamAborted = 107023;
 class CoreEngine final : public Engine {
  public:
   CoreEngine(const EngineOptions& options, const simd::KernelTable& kernels)
-      : scheduler_(options.cores, options.shake_seed),
+      : scheduler_(options.cores),
         scratch_(scheduler_.cores()),
-        runner_(kernels, &scheduler_, &scratch_) {}
+        runner_(kernels, &scheduler_, &scratch_, options.shake_seed) {}
 
   LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                     const std::atomic<bool>* abort) override {
@@ -35,25 +38,74 @@ class CoreEngine final : public Engine {
     // Executables are made by Executable::Load only.
     const auto& program = static_cast<const LoadedExecutable&>(executable);
     Fault fault;
-    const bool ready = launch_.Prepare(program, block, memory, &fault);
-    bool ran = false;
-    if (ready && !scratch_.Reserve(program.scratch_bytes())) {
-      fault.Set(FaultKind::kWorkspace, 0, program.scratch_bytes(), "there is no memory for the cores' local buffers");
-    } else if (ready) {
-      runner_.Begin(abort);
-      stitcher_.Begin(program, &launch_, &runner_, &fault);
-      ControlFlow(&launch_, &stitcher_, abort, &fault).Run(program.control());
-      ran = true;
+    Figures figures;
+    if (launch_.Open(program, block, memory, &fault)) [[likely]] {
+      const Recording* recording = program.replayable() ? recordings_.Find(program, launch_) : nullptr;
+      if (recording == nullptr || !Replay(program, *recording, memory, abort, &figures, &fault)) {
+        Walk(program, memory, abort, &figures, &fault);
+      }
     }
-    if (launch_.statistics() != nullptr) WriteStatistics(begin, ran, fault, launch_.statistics());
+    if (launch_.statistics() != nullptr) WriteStatistics(begin, figures, fault, launch_.statistics());
     if (!fault.any()) [[likely]]
       return {};
     return Describe(program, fault);
   }
 
+  EngineCounters counters() const noexcept override { return {walked_, replayed_, scheduler_.runs()}; }
+
  private:
+  struct Figures {
+    LaunchCounts counts;
+    uint32_t copies = 0;  // of the workspace; 0 when nothing ran
+    const PoolBytes* peaks = nullptr;
+  };
+
+  bool Prepare(const LoadedExecutable& program, const LaunchShape& shape, const AddressMap& memory,
+               const std::atomic<bool>* abort, Fault* fault) {
+    if (!launch_.Bind(program, shape, memory, fault)) return false;
+    if (!scratch_.Reserve(program.scratch_bytes())) {
+      return fault->Set(FaultKind::kWorkspace, 0, program.scratch_bytes(),
+                        "there is no memory for the cores' local buffers");
+    }
+    runner_.Begin(abort, launch_.slots());
+    recorder_.Begin(launch_.task_block(), shape.budget.parallelism);
+    return true;
+  }
+
+  // Runs what was stitched for a launch of the same shape. False, with nothing done, when this one must be walked.
+  bool Replay(const LoadedExecutable& program, const Recording& recording, const AddressMap& memory,
+              const std::atomic<bool>* abort, Figures* figures, Fault* fault) {
+    if (!Prepare(program, recording.shape, memory, abort, fault)) return true;
+    if (recording.ordered_by_bytes && launch_.ParametersOverlap(program, recording.shape)) return false;
+    ++replayed_;
+    figures->copies = recording.shape.budget.parallelism;
+    figures->peaks = recording.peaks.data();
+    for (const auto& task : recording.tasks) {
+      MoveBlocks(task->moves, launch_.workspace());
+      recorder_.Close(figures->counts.device_tasks, task->figures);
+      figures->counts = task->counts;
+      if (runner_.Run(*task)) continue;
+      fault->Set(FaultKind::kAborted, 0, 0, "the launch was aborted");
+      break;
+    }
+    return true;
+  }
+
+  void Walk(const LoadedExecutable& program, const AddressMap& memory, const std::atomic<bool>* abort, Figures* figures,
+            Fault* fault) {
+    if (!launch_.Evaluate(program, fault) || !Prepare(program, launch_.shape(), memory, abort, fault)) return;
+    ++walked_;
+    stitcher_.Begin(program, &launch_, &runner_, fault);
+    const bool ended = ControlFlow(&launch_, &stitcher_, abort, fault).Run(program.control());
+    figures->counts = stitcher_.counts();
+    figures->copies = launch_.budget().parallelism;
+    for (uint32_t copy = 0; copy < figures->copies; ++copy) walked_peaks_[copy] = stitcher_.peaks(copy);
+    figures->peaks = walked_peaks_.data();
+    if (ended && program.replayable()) stitcher_.Keep();
+  }
+
   // In place: rows of copies that the launch does not have stay zero.
-  void WriteStatistics(uint64_t begin, bool ran, const Fault& fault, LaunchStatistics* to) const {
+  void WriteStatistics(uint64_t begin, const Figures& figures, const Fault& fault, LaunchStatistics* to) const {
     to->launches += 1;
     to->serial = launch_.header().serial;
     to->begin_ticks = begin;
@@ -61,18 +113,16 @@ class CoreEngine final : public Engine {
     to->fault = static_cast<uint32_t>(fault.kind);
     to->fault_place = fault.place;
     to->fault_value = fault.value;
-    const LaunchCounts counts = ran ? stitcher_.counts() : LaunchCounts{};
-    to->root_instances = counts.root_instances;
-    to->device_tasks = counts.device_tasks;
-    to->leaf_tiles = counts.leaf_tiles;
-    to->alloc_failures = counts.alloc_failures;
+    to->root_instances = figures.counts.root_instances;
+    to->device_tasks = figures.counts.device_tasks;
+    to->leaf_tiles = figures.counts.leaf_tiles;
+    to->alloc_failures = figures.counts.alloc_failures;
     to->peak_bytes = {};
-    if (!ran) to->copy_peak_bytes = {};
-    const uint32_t copies = ran ? launch_.budget().parallelism : 0;
-    for (uint32_t copy = 0; copy < copies; ++copy) {
-      to->copy_peak_bytes[copy] = stitcher_.peaks(copy);
+    if (figures.copies == 0) to->copy_peak_bytes = {};
+    for (uint32_t copy = 0; copy < figures.copies; ++copy) {
+      to->copy_peak_bytes[copy] = figures.peaks[copy];
       for (size_t pool = 0; pool < to->peak_bytes.size(); ++pool) {
-        to->peak_bytes[pool] = std::max(to->peak_bytes[pool], to->copy_peak_bytes[copy][pool]);
+        to->peak_bytes[pool] = std::max(to->peak_bytes[pool], figures.peaks[copy][pool]);
       }
     }
     for (size_t pool = 0; pool < to->peak_bytes.size(); ++pool) {
@@ -100,7 +150,12 @@ class CoreEngine final : public Engine {
   ScratchArenas scratch_;
   TaskRunner runner_;
   LaunchState launch_;
-  Stitcher stitcher_;
+  RecordingStore recordings_;
+  TaskRecorder recorder_;
+  Stitcher stitcher_{&recordings_, &recorder_};
+  std::array<PoolBytes, program::kMostCopies> walked_peaks_{};
+  uint64_t walked_ = 0;
+  uint64_t replayed_ = 0;
 };
 
 // An engine without kernels: every launch says why.
@@ -110,6 +165,7 @@ class RefusingEngine final : public Engine {
                     const std::atomic<bool>*) override {
     return {kKernelFault, simd::ActiveKernels().error};
   }
+  EngineCounters counters() const noexcept override { return {}; }
 };
 
 }  // namespace

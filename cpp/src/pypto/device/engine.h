@@ -41,6 +41,13 @@ struct LaunchOutcome {
   std::string message;   // empty on success
 };
 
+// What an engine has done since it was made.
+struct EngineCounters {
+  uint64_t walked = 0;        // launches whose control flow was walked
+  uint64_t replayed = 0;      // launches that ran what was stitched before
+  uint64_t shared_tasks = 0;  // device tasks that ran on all cores, in the order of their data
+};
+
 // The cores of one device. Threads start when a launch first has work for more than one core; they end with the engine.
 // Thread rule: one launch at a time; the caller's thread acts as a core.
 class Engine {
@@ -51,6 +58,7 @@ class Engine {
   // and between tiles; may be null. No allocation once the same executable has run with the same shapes.
   virtual LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                             const std::atomic<bool>* abort) = 0;
+  virtual EngineCounters counters() const noexcept = 0;
 };
 
 }  // namespace pypto::device

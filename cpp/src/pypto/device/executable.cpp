@@ -53,6 +53,7 @@ base::Result<std::shared_ptr<const LoadedExecutable>> LoadedExecutable::Build(
   out->image_ = std::move(image);
   out->serial_ = next_serial.fetch_add(1, std::memory_order_relaxed);
   out->SortExpressions();
+  out->SortParameters();
   PYPTO_RETURN_IF_ERROR(out->BuildRoots(*selection.table));
   out->control_ = out->BuildControl(out->plan().control);
   return std::shared_ptr<const LoadedExecutable>(std::move(out));
@@ -64,6 +65,19 @@ void LoadedExecutable::SortExpressions() {
   for (size_t id = 0; id < nodes.size(); ++id) {
     needs_loop_[id] = NodeNeedsLoop(nodes[id], needs_loop_);
     if (!needs_loop_[id] && nodes[id].op != ExprOp::kConst) invariant_.push_back(static_cast<ExprId>(id));
+  }
+}
+
+void LoadedExecutable::SortParameters() {
+  for (uint32_t i = 0; i < plan().parameters.size(); ++i) {
+    const program::PlanParameter& parameter = plan().parameters[i];
+    const bool written =
+        parameter.direction == program::Direction::kOut || parameter.direction == program::Direction::kInOut;
+    if (!parameter.is_tensor) {
+      scalar_parameters_.push_back(i);
+    } else if (written) {
+      written_parameters_.push_back(i);
+    }
   }
 }
 

@@ -54,6 +54,11 @@ class LoadedExecutable final : public Executable {
   const std::vector<ControlProgram>& control() const noexcept { return control_; }
   // Expressions that need no loop index, without the constants, ascending.
   const std::vector<ExprId>& invariant() const noexcept { return invariant_; }
+  // Indices of the scalar parameters, and of those that leaves write.
+  const std::vector<uint32_t>& scalar_parameters() const noexcept { return scalar_parameters_; }
+  const std::vector<uint32_t>& written_parameters() const noexcept { return written_parameters_; }
+  // Control flow and sizes follow from the symbols and the scalars: launches may be stitched once for all of a shape.
+  bool replayable() const noexcept { return true; }
   int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
   // Differs for every executable of the process.
   uint64_t serial() const noexcept { return serial_; }
@@ -62,6 +67,7 @@ class LoadedExecutable final : public Executable {
   LoadedExecutable() = default;
   base::Status BuildRoots(const simd::KernelTable& kernels);
   void SortExpressions();
+  void SortParameters();
   std::vector<ControlProgram> BuildControl(const std::vector<program::ControlNode>& nodes) const;
   std::vector<ExprId> Varying(const std::vector<ExprId>& ids) const;
 
@@ -69,6 +75,8 @@ class LoadedExecutable final : public Executable {
   std::vector<RootProgram> roots_;
   std::vector<ControlProgram> control_;
   std::vector<ExprId> invariant_;
+  std::vector<uint32_t> scalar_parameters_;
+  std::vector<uint32_t> written_parameters_;
   std::vector<bool> needs_loop_;  // per expression
   int64_t scratch_bytes_ = 0;
   uint64_t serial_ = 0;

@@ -10,6 +10,7 @@
 #include "pypto/device/executable.h"
 #include "pypto/device/expr_frame.h"
 #include "pypto/device/fault.h"
+#include "pypto/device/task.h"
 #include "pypto/program/launch_block.h"
 #include "pypto/workspace/budget.h"
 
@@ -20,51 +21,68 @@ struct StorageSize {
   int64_t elements = 0;  // that may be addressed
 };
 
+// What follows from the executable, the symbols and the scalars of a launch, and from nothing else. A value.
+struct LaunchShape {
+  uint64_t serial = 0;           // of the executable; 0: none
+  std::vector<uint64_t> values;  // slots of the scalar parameters, then the symbols
+  std::vector<uint64_t> parameter_bytes;
+  workspace::Budget budget;
+};
+
 // Owned by the engine and kept between launches: what depends only on the executable, the symbols and the scalars is
 // not computed again. Thread rule: one thread at a time.
 class LaunchState {
  public:
-  // False with a fault when the launch cannot run. statistics() is valid afterwards in either case.
-  bool Prepare(const LoadedExecutable& executable, std::span<const std::byte> block, const AddressMap& memory,
-               Fault* fault);
+  // Reads the block's header. False with a fault when it does not belong to the executable. statistics() is valid
+  // afterwards in either case.
+  bool Open(const LoadedExecutable& executable, std::span<const std::byte> block, const AddressMap& memory,
+            Fault* fault);
+  // Whether the opened block is of that shape.
+  bool IsOf(const LoadedExecutable& executable, const LaunchShape& shape) const noexcept;
+  // A hash of what IsOf compares.
+  uint64_t ShapeHash(const LoadedExecutable& executable) const noexcept;
+  // Computes shape() and sizes, and sets the expressions that need no loop index. False with a fault.
+  bool Evaluate(const LoadedExecutable& executable, Fault* fault);
+  // Checks the budget and finds the memory of the launch. False with a fault.
+  bool Bind(const LoadedExecutable& executable, const LaunchShape& shape, const AddressMap& memory, Fault* fault);
 
   const program::LaunchHeader& header() const noexcept { return header_; }
-  const workspace::Budget& budget() const noexcept { return budget_; }
+  const LaunchShape& shape() const noexcept { return shape_; }
+  const workspace::Budget& budget() const noexcept { return shape_.budget; }
   ExprFrame& frame() noexcept { return frame_; }
   const std::vector<double>& float_scalars() const noexcept { return float_scalars_; }
   const StorageSize& storage_size(uint32_t storage) const noexcept { return storage_sizes_[storage]; }
-  // Null for a parameter without elements or without use.
-  std::byte* parameter(uint32_t index) const noexcept { return parameters_[index]; }
-  std::byte* workspace() const noexcept { return workspace_; }
+  // Where memory begins, by slot (task.h). The slot of a parameter without elements or without use is null.
+  std::byte* const* slots() const noexcept { return slots_.data(); }
+  std::byte* workspace() const noexcept { return slots_[kWorkspaceSlot]; }
+  // Whether a parameter that the kernel writes shares bytes with another one.
+  bool ParametersOverlap(const LoadedExecutable& executable, const LaunchShape& shape) const noexcept;
   program::LaunchStatistics* statistics() const noexcept { return statistics_; }
   // Null when the launch records no tasks.
   std::byte* task_block() const noexcept { return task_block_; }
 
  private:
-  bool ReadHeader(const LoadedExecutable& executable, std::span<const std::byte> block, const AddressMap& memory,
-                  Fault* fault);
+  uint64_t SlotAt(size_t index) const noexcept;
   bool TranslateTaskBlock(const AddressMap& memory, Fault* fault);
-  bool ReadValues(const LoadedExecutable& executable, std::span<const std::byte> block, bool* changed, Fault* fault);
+  bool ReadValues(const LoadedExecutable& executable, Fault* fault);
   bool ComputeSizes(const LoadedExecutable& executable, Fault* fault);
   bool ComputeBudget(const LoadedExecutable& executable, Fault* fault);
-  bool CompareBudget(Fault* fault) const;
-  bool TranslateParameters(const LoadedExecutable& executable, std::span<const std::byte> block,
-                           const AddressMap& memory, Fault* fault);
-  bool TranslateWorkspace(const AddressMap& memory, Fault* fault);
+  bool CompareBudget(const workspace::Budget& budget, Fault* fault) const;
+  bool TranslateParameters(const LoadedExecutable& executable, const LaunchShape& shape, const AddressMap& memory,
+                           Fault* fault);
+  bool TranslateWorkspace(const workspace::Budget& budget, const AddressMap& memory, Fault* fault);
 
+  std::span<const std::byte> block_;  // opened last; the caller's
   program::LaunchHeader header_;
-  workspace::Budget budget_;
-  ExprFrame frame_;
+  LaunchShape shape_;
+  ExprFrame frame_;  // of shape_, as all below
   std::vector<int64_t> symbols_;
   std::vector<int64_t> scalars_;  // integers; bits of the floating ones
   std::vector<double> float_scalars_;
-  std::vector<uint64_t> parameter_bytes_;
-  std::vector<std::byte*> parameters_;
   std::vector<StorageSize> storage_sizes_;
-  std::byte* workspace_ = nullptr;
+  std::vector<std::byte*> slots_;
   program::LaunchStatistics* statistics_ = nullptr;
   std::byte* task_block_ = nullptr;
-  uint64_t serial_ = 0;  // of the executable that sizes and budget are of; 0: none
 };
 
 }  // namespace pypto::device

@@ -147,7 +147,9 @@ class LeafBuilder {
     if (output) generations_.written[storage] = true;
     const bool fresh = !generations_.whole[storage] || generations_.written[storage];
     for (const auto& [known, known_fresh, program] : access_programs_) {
-      if (known == index && known_fresh == fresh) return OperandProgram{Source::kAccess, program};
+      if (known != index || known_fresh != fresh) continue;
+      (output ? out_.accesses[program].writes : out_.accesses[program].reads) = true;
+      return OperandProgram{Source::kAccess, program};
     }
     const auto format = FormatOf(plan_.storages[storage].dtype);
     if (!format) return UnsupportedDtype(plan_.storages[storage].dtype);
@@ -165,7 +167,9 @@ class LeafBuilder {
                            direction == (output ? program::Direction::kOut : program::Direction::kIn) ||
                            (!output && direction == program::Direction::kOut);
       if (!allowed) return BadLeaf("direction of a parameter", leaf_.place);
+      program.read_only = direction == program::Direction::kIn;
     }
+    (output ? program.writes : program.reads) = true;
     program.format = *format;
     program.element_bytes = static_cast<uint32_t>(ElementBytes(*format));
     program.offset = access.offset;

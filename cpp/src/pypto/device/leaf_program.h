@@ -48,6 +48,9 @@ struct AccessProgram {
   uint32_t storage = 0;
   bool fresh = false;         // sees what this instance writes, not what was there before it
   bool is_parameter = false;  // of the kernel
+  bool read_only = false;     // a parameter that no leaf of the kernel writes
+  bool reads = false;
+  bool writes = false;
   simd::Format format = simd::kF32;
   uint32_t element_bytes = 4;
   ExprId offset = program::kNoExpr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "pypto/base/checked.h"
 #include "pypto/device/formats.h"
@@ -13,16 +14,18 @@ namespace {
 using program::EvalOutcome;
 using program::FaultKind;
 
-// What an access to a storage without contents reads.
-alignas(64) constinit std::byte zero_cell[64] = {};
 constexpr int64_t kNoStrides[program::kMaxRank] = {};
 
 // Works on one leaf; lives for one call of ResolveLeaf.
 class Resolver {
  public:
-  Resolver(const LeafProgram& leaf, LaunchState& launch, const std::vector<Binding>& bindings, RecordArena* arena,
-           Fault* fault)
-      : leaf_(leaf), launch_(launch), frame_(launch.frame()), bindings_(bindings), arena_(*arena), fault_(*fault) {}
+  Resolver(const LeafProgram& leaf, const ResolveTarget& target)
+      : leaf_(leaf),
+        target_(target),
+        launch_(*target.launch),
+        frame_(target.launch->frame()),
+        arena_(*target.arena),
+        fault_(*target.fault) {}
 
   bool Resolve(LeafRecord* record) {
     record->program = &leaf_;
@@ -36,6 +39,18 @@ class Resolver {
     record->numbers = ResolveNumbers();
     CountTiles(record);
     return true;
+  }
+
+  // Tells the graph what the leaf touches.
+  void Touch(uint32_t number, const LeafRecord& record) const {
+    for (size_t i = 0; i < leaf_.accesses.size(); ++i) {
+      const AccessProgram& access = leaf_.accesses[i];
+      if (access.read_only && !target_.aliased) continue;
+      const Place& place = PlaceOf(access);
+      Region region;
+      if (place.slot == kZeroSlot || !RegionOf(access, place, record.accesses[i], &region)) continue;
+      target_.graph->Touch(number, place.space, access.reads, access.writes, region);
+    }
   }
 
  private:
@@ -62,8 +77,7 @@ class Resolver {
                           "a view starts at " + std::to_string(frame_[start]) + ", before its base");
       }
     }
-    const Binding& binding = bindings_[access.storage];
-    std::byte* data = access.fresh ? binding.after : binding.before;
+    const Place& place = PlaceOf(access);
     const int64_t* strides = access.constant_strides.data();
     if (!access.has_constant_strides) {
       auto* values = arena_.Take<int64_t>(static_cast<size_t>(leaf_.rank));
@@ -71,13 +85,35 @@ class Resolver {
       strides = values;
     }
     const int64_t offset = frame_[access.offset];
-    if (data == nullptr) {
-      *record = {zero_cell, kNoStrides};
+    if (place.slot == kZeroSlot) {
+      *record = {0, kNoStrides, kZeroSlot};
       return !access.is_parameter || Inside(access, strides, offset);
     }
     if (!Inside(access, strides, offset)) return false;
     // Outside of the storage only when nothing is accessed.
-    *record = {data + offset * access.element_bytes, strides};
+    *record = {static_cast<int64_t>(place.offset) + offset * access.element_bytes, strides, place.slot};
+    return true;
+  }
+
+  const Place& PlaceOf(const AccessProgram& access) const {
+    const Binding& binding = (*target_.bindings)[access.storage];
+    return access.fresh ? binding.after : binding.before;
+  }
+
+  // The cells of the valid region. False when there are none.
+  bool RegionOf(const AccessProgram& access, const Place& place, const AccessRecord& record, Region* region) const {
+    Region::Dim dims[program::kMaxRank];
+    int count = 0;
+    int64_t low = place.space_base + record.offset - static_cast<int64_t>(place.offset);
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      const int64_t cells = Clipped(access.valid[dim], access.extents[dim]);
+      if (cells == 0) return false;
+      int64_t stride = record.strides[dim] * access.element_bytes;
+      if (cells == 1 || stride == 0) continue;
+      if (stride < 0) low += stride * (cells - 1);
+      dims[count++] = {std::abs(stride), cells};
+    }
+    *region = MakeRegion(low, access.element_bytes, dims, count);
     return true;
   }
 
@@ -204,18 +240,20 @@ class Resolver {
   }
 
   const LeafProgram& leaf_;
+  const ResolveTarget& target_;
   LaunchState& launch_;
   ExprFrame& frame_;
-  const std::vector<Binding>& bindings_;
   RecordArena& arena_;
   Fault& fault_;
 };
 
 }  // namespace
 
-bool ResolveLeaf(const LeafProgram& leaf, LaunchState& launch, const std::vector<Binding>& bindings, RecordArena* arena,
-                 LeafRecord* record, Fault* fault) {
-  return Resolver(leaf, launch, bindings, arena, fault).Resolve(record);
+bool ResolveLeaf(const LeafProgram& leaf, uint32_t number, const ResolveTarget& target, LeafRecord* record) {
+  Resolver resolver(leaf, target);
+  if (!resolver.Resolve(record)) return false;
+  if (target.graph != nullptr && record->tiles > 0) resolver.Touch(number, *record);
+  return true;
 }
 
 }  // namespace pypto::device

@@ -17,8 +17,9 @@ constexpr int64_t kNoStrides[program::kMaxRank] = {};
 // The tiles of one call of RunTiles.
 class TileRunner {
  public:
-  TileRunner(const LeafRecord& record, const simd::KernelTable& kernels, std::byte* scratch)
+  TileRunner(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch)
       : record_(record),
+        slots_(slots),
         leaf_(*record.program),
         kernels_(kernels),
         scratch_(scratch),
@@ -42,7 +43,7 @@ class TileRunner {
     for (int dim = 0; dim < dims; ++dim) {
       if (leaf_.accesses[access].extents[dim] > 1) elements += begin_[dim] * at.strides[dim];
     }
-    return at.base + elements * leaf_.accesses[access].element_bytes;
+    return slots_[at.slot] + at.offset + elements * leaf_.accesses[access].element_bytes;
   }
 
   OperandView View(const OperandProgram& operand) const {
@@ -117,6 +118,7 @@ class TileRunner {
   }
 
   const LeafRecord& record_;
+  std::byte* const* slots_;
   const LeafProgram& leaf_;
   const simd::KernelTable& kernels_;
   std::byte* scratch_;
@@ -126,9 +128,9 @@ class TileRunner {
 
 }  // namespace
 
-void RunTiles(const LeafRecord& record, const simd::KernelTable& kernels, std::byte* scratch, int64_t first,
-              int64_t last, const std::atomic<bool>* abort) {
-  TileRunner runner(record, kernels, scratch);
+void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
+              int64_t first, int64_t last, const std::atomic<bool>* abort) {
+  TileRunner runner(record, slots, kernels, scratch);
   for (int64_t tile = first; tile < last; ++tile) {
     if (abort != nullptr && abort->load(std::memory_order_relaxed)) return;
     runner.Run(tile);

@@ -10,9 +10,10 @@
 
 namespace pypto::device {
 
-// Tiles [first, last) of the grid, row-major. `scratch` is the core's arena. Stops early when `abort` (may be null) is
+// Tiles [first, last) of the grid, row-major. `slots`: where the memory of the launch begins. `scratch` is the core's
+// arena. Stops early when `abort` (may be null) is
 // set. Thread-safe for disjoint tiles and different scratch.
-void RunTiles(const LeafRecord& record, const simd::KernelTable& kernels, std::byte* scratch, int64_t first,
-              int64_t last, const std::atomic<bool>* abort);
+void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
+              int64_t first, int64_t last, const std::atomic<bool>* abort);
 
 }  // namespace pypto::device

@@ -1,7 +1,7 @@
-// Blocks of outcasts: taken from pools, moved to boundary memory between tasks.
+// Blocks are taken upwards inside the pools of a task; pools are laid around what is live.
 #include "pypto/device/pools.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace pypto::device {
 
@@ -21,88 +21,109 @@ void Pools::Begin(const program::Plan& plan, LaunchState* launch) {
   const workspace::Budget& budget = launch->budget();
   copies_.resize(budget.parallelism);
   for (Copy& copy : copies_) {
-    for (int pool = 0; pool < workspace::kPoolCount; ++pool) {
-      copy.arenas[pool] = workspace::PoolArena(budget.pools[pool]);
-    }
-    const bool same =
-        copy.boundary.offset() == budget.boundary_offset && copy.boundary.capacity() == budget.boundary_bytes;
-    if (same) {
-      copy.boundary.Clear();
-    } else {
-      copy.boundary = workspace::BoundaryArena(budget.boundary_offset, budget.boundary_bytes);
+    for (size_t pool = 0; pool < copy.arenas.size(); ++pool) {
+      copy.arenas[pool] = workspace::PoolArena(0, budget.pools[pool].capacity);
+      copy.begins[pool] = budget.pools[pool].offset;
     }
   }
   blocks_.assign(plan.storages.size(), {});
-  outcasts_.clear();
-  retired_.clear();
-  for (uint32_t i = 0; i < plan.storages.size(); ++i) {
-    const TensorClass tensor_class = plan.storages[i].tensor_class;
-    const bool outcast =
-        tensor_class == TensorClass::kAssembleOutcast || tensor_class == TensorClass::kExclusiveOutcast;
-    if (outcast) outcasts_.push_back(i);
-  }
+  held_.clear();
+  next_space_ = static_cast<uint32_t>(plan.storages.size());
 }
 
-std::byte* Pools::Address(uint32_t copy, uint64_t offset) const noexcept {
-  return launch_->workspace() + launch_->budget().copy_offset(copy) + offset;
-}
-
-std::byte* Pools::Take(uint32_t storage, uint32_t copy) {
-  const workspace::Pool pool = PoolOf(plan_->storages[storage].tensor_class);
+Place Pools::Take(uint32_t storage, uint32_t copy) {
+  const auto pool = static_cast<size_t>(PoolOf(plan_->storages[storage].tensor_class));
+  Copy& from = copies_[copy];
   uint64_t offset = 0;
-  const auto outcome =
-      copies_[copy].arenas[static_cast<size_t>(pool)].Allocate(launch_->storage_size(storage).bytes, &offset);
-  if (outcome != workspace::Outcome::kOk) return nullptr;
-  if (pool != workspace::Pool::kRootInner) {
+  from.arenas[pool].Allocate(launch_->storage_size(storage).bytes, &offset);
+  offset += from.begins[pool];
+  const uint32_t space = next_space_++;
+  if (pool != static_cast<size_t>(workspace::Pool::kRootInner)) {
     Block& block = blocks_[storage];
-    if (block.present && block.in_boundary) retired_.push_back({storage, block.copy});
-    block = {true, false, copy, offset};
+    if (!block.present) held_.push_back(storage);
+    block = {true, copy, space, offset};
   }
-  return Address(copy, offset);
+  return {kWorkspaceSlot, space, launch_->budget().copy_offset(copy) + offset, 0};
 }
 
-std::byte* Pools::Data(uint32_t outcast) const noexcept {
+void Pools::Drop(size_t index) {
+  blocks_[held_[index]].present = false;
+  held_[index] = held_.back();
+  held_.pop_back();
+}
+
+Place Pools::PlaceOf(uint32_t outcast) const noexcept {
   const Block& block = blocks_[outcast];
-  return block.present ? Address(block.copy, block.offset) : nullptr;
+  return {kWorkspaceSlot, block.space, launch_->budget().copy_offset(block.copy) + block.offset, 0};
 }
 
-bool Pools::EndTask(const std::vector<bool>& live) {
-  for (const Retired& old : retired_) copies_[old.copy].boundary.Release(old.storage);
-  retired_.clear();
-  for (const uint32_t storage : outcasts_) {
-    Block& block = blocks_[storage];
-    if (!block.present || live[storage]) continue;
-    if (block.in_boundary) copies_[block.copy].boundary.Release(storage);
-    block = {};
+bool Pools::EndTask(std::vector<BlockMove>* moves) {
+  moves->clear();
+  next_space_ = static_cast<uint32_t>(plan_->storages.size());
+  for (Copy& copy : copies_) copy.live.clear();
+  for (const uint32_t outcast : held_) {
+    copies_[blocks_[outcast].copy].live.push_back(outcast);
+    blocks_[outcast].space = next_space_++;
   }
-  for (const uint32_t storage : outcasts_) {
-    const Block& block = blocks_[storage];
-    if (block.present && !block.in_boundary && !MoveToBoundary(storage)) return false;
-  }
-  for (Copy& copy : copies_) {
+  for (uint32_t i = 0; i < copies_.size(); ++i) {
+    Copy& copy = copies_[i];
     for (workspace::PoolArena& arena : copy.arenas) arena.Reset();
+    std::sort(copy.live.begin(), copy.live.end(),
+              [this](uint32_t a, uint32_t b) { return blocks_[a].offset < blocks_[b].offset; });
+    uint64_t bytes = 0;
+    for (const uint32_t outcast : copy.live) bytes += BytesOf(outcast);
+    if (bytes > launch_->budget().boundary_bytes) return false;
+    if (!PlacePools(&copy)) Compact(i, moves);
   }
   return true;
 }
 
-bool Pools::MoveToBoundary(uint32_t storage) {
-  Block& block = blocks_[storage];
-  const uint64_t bytes = launch_->storage_size(storage).bytes;
-  uint64_t offset = 0;
-  if (copies_[block.copy].boundary.Place(storage, bytes, &offset, &moves_) != workspace::Outcome::kOk) return false;
-  for (const workspace::BlockMove& move : moves_) {
-    std::memmove(Address(block.copy, move.to), Address(block.copy, move.from), move.bytes);
-    blocks_[move.block].offset = move.to;
+// Lays the pools, the largest first, each into the first hole that holds it. False when one finds none.
+bool Pools::PlacePools(Copy* copy) const {
+  const workspace::Budget& budget = launch_->budget();
+  std::array<size_t, workspace::kPoolCount> order{0, 1, 2};
+  std::sort(order.begin(), order.end(), [&budget](size_t a, size_t b) {
+    const uint64_t of_a = budget.pools[a].capacity;
+    const uint64_t of_b = budget.pools[b].capacity;
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
+  for (size_t rank = 0; rank < order.size(); ++rank) {
+    const uint64_t wanted = budget.pools[order[rank]].capacity;
+    uint64_t at = 0;
+    // Past every block and every pool laid before that stands in the way; each lies inside a hole.
+    for (bool moved = true; moved;) {
+      moved = false;
+      const auto pass = [&](uint64_t begin, uint64_t bytes) {
+        if (bytes == 0 || begin >= at + wanted || at >= begin + bytes) return;
+        at = begin + bytes;
+        moved = true;
+      };
+      for (const uint32_t outcast : copy->live) pass(blocks_[outcast].offset, BytesOf(outcast));
+      for (size_t i = 0; i < rank; ++i) pass(copy->begins[order[i]], budget.pools[order[i]].capacity);
+    }
+    if (wanted > budget.boundary_offset + budget.boundary_bytes - at) return false;
+    copy->begins[order[rank]] = at;
   }
-  if (bytes != 0) std::memcpy(Address(block.copy, offset), Address(block.copy, block.offset), bytes);
-  block.offset = offset;
-  block.in_boundary = true;
   return true;
 }
 
-std::array<uint64_t, workspace::kPoolCount> Pools::peaks(uint32_t copy) const noexcept {
-  const auto& arenas = copies_[copy].arenas;
-  return {arenas[0].peak(), arenas[1].peak(), arenas[2].peak()};
+// Slides what is live down to the start of the copy and lays the pools behind it.
+void Pools::Compact(uint32_t index, std::vector<BlockMove>* moves) {
+  const workspace::Budget& budget = launch_->budget();
+  Copy& copy = copies_[index];
+  uint64_t at = 0;
+  for (const uint32_t outcast : copy.live) {
+    Block& block = blocks_[outcast];
+    const uint64_t bytes = BytesOf(outcast);
+    if (block.offset != at)
+      moves->push_back({budget.copy_offset(index) + block.offset, budget.copy_offset(index) + at, bytes});
+    block.offset = at;
+    at += bytes;
+  }
+  for (size_t pool = 0; pool < copy.begins.size(); ++pool) {
+    copy.begins[pool] = at;
+    at += budget.pools[pool].capacity;
+  }
 }
 
 }  // namespace pypto::device

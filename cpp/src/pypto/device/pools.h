@@ -1,4 +1,5 @@
-// The workspace of one launch: three pools and boundary memory per parallel copy, and where every outcast lies.
+// The workspace of one launch: accounts of three pools and of boundary memory per parallel copy, and where every
+// outcast lies.
 #pragma once
 
 #include <array>
@@ -7,12 +8,16 @@
 #include <vector>
 
 #include "pypto/device/launch_state.h"
+#include "pypto/device/leaf_resolver.h"
+#include "pypto/device/task.h"
 #include "pypto/workspace/arena.h"
 #include "pypto/workspace/budget.h"
 
 namespace pypto::device {
 
-// Owned by the stitcher. Thread rule: one thread at a time; blocks move only in EndTask.
+// Pools are accounts; blocks lie anywhere in their copy. A block that outlives its task stays where it is, and the
+// pools of the next task are laid into the holes between such blocks. Owned by the stitcher. Thread rule: one thread at
+// a time; blocks move only in EndTask.
 class Pools {
  public:
   // Everything is free.
@@ -23,46 +28,56 @@ class Pools {
     return copies_[copy].arenas[static_cast<size_t>(pool)];
   }
 
-  // A block for a storage that an instance takes; room was checked before. An outcast's former block goes when the
-  // task ends.
-  std::byte* Take(uint32_t storage, uint32_t copy);
+  // A block for a storage that an instance takes; room was checked before. Memory of an outcast's former block returns
+  // when the task ends.
+  Place Take(uint32_t storage, uint32_t copy);
   bool present(uint32_t outcast) const noexcept { return blocks_[outcast].present; }
+  // Outcasts that are present, in no order.
+  const std::vector<uint32_t>& held() const noexcept { return held_; }
+  // Nobody reads held()[index] any more; the last one takes its place in the list. Its memory returns when the task
+  // ends.
+  void Drop(size_t index);
 
-  // All instances of the task have ended: root-inner memory returns, outcasts that are live move to boundary memory
-  // (or stay there), the others return. False when boundary memory does not hold them.
-  bool EndTask(const std::vector<bool>& live);
-  // Where the data of an outcast lies; null when there is none.
-  std::byte* Data(uint32_t outcast) const noexcept;
-  const std::vector<uint32_t>& outcasts() const noexcept { return outcasts_; }
+  // All instances of the task have ended: what is held is charged to boundary memory, the rest returns. Lists the moves
+  // that make room for the next task; the caller makes them. False when boundary memory is too small for what is held.
+  bool EndTask(std::vector<BlockMove>* moves);
+  // Where an outcast that is present lies.
+  Place PlaceOf(uint32_t outcast) const noexcept;
 
-  // Largest bytes that a copy held in this launch.
-  std::array<uint64_t, workspace::kPoolCount> peaks(uint32_t copy) const noexcept;
+  // Bytes that the pools of a copy hold, and the most that they held in this launch.
+  PoolBytes held_bytes(uint32_t copy) const noexcept {
+    const auto& arenas = copies_[copy].arenas;
+    return {arenas[0].current(), arenas[1].current(), arenas[2].current()};
+  }
+  PoolBytes peaks(uint32_t copy) const noexcept {
+    const auto& arenas = copies_[copy].arenas;
+    return {arenas[0].peak(), arenas[1].peak(), arenas[2].peak()};
+  }
 
  private:
   struct Copy {
-    std::array<workspace::PoolArena, workspace::kPoolCount> arenas;
-    workspace::BoundaryArena boundary;
+    std::array<workspace::PoolArena, workspace::kPoolCount> arenas;  // accounts; offsets from the start of the pool
+    std::array<uint64_t, workspace::kPoolCount> begins{};            // where the pool lies in the copy
+    std::vector<uint32_t> live;                                      // outcasts in the copy, by offset; in EndTask
   };
   struct Block {
     bool present = false;
-    bool in_boundary = false;
     uint32_t copy = 0;
+    uint32_t space = 0;
     uint64_t offset = 0;  // from the start of the copy
   };
-  struct Retired {
-    uint32_t storage = 0;
-    uint32_t copy = 0;
-  };
-  std::byte* Address(uint32_t copy, uint64_t offset) const noexcept;
-  bool MoveToBoundary(uint32_t storage);
+  uint64_t BytesOf(uint32_t outcast) const noexcept {
+    return workspace::BlockBytes(launch_->storage_size(outcast).bytes);
+  }
+  bool PlacePools(Copy* copy) const;
+  void Compact(uint32_t copy, std::vector<BlockMove>* moves);
 
   const program::Plan* plan_ = nullptr;
   LaunchState* launch_ = nullptr;
   std::vector<Copy> copies_;
-  std::vector<Block> blocks_;       // per storage; used for outcasts
-  std::vector<uint32_t> outcasts_;  // storages that are outcasts
-  std::vector<Retired> retired_;    // boundary blocks that a new generation replaces
-  std::vector<workspace::BlockMove> moves_;
+  std::vector<Block> blocks_;  // per storage; used for outcasts
+  std::vector<uint32_t> held_;
+  uint32_t next_space_ = 0;
 };
 
 }  // namespace pypto::device

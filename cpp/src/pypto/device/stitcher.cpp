@@ -2,6 +2,7 @@
 #include "pypto/device/stitcher.h"
 
 #include <string>
+#include <utility>
 
 #include "pypto/base/checked.h"
 
@@ -16,17 +17,35 @@ void Stitcher::Begin(const LoadedExecutable& executable, LaunchState* launch, Ta
   sink_ = sink;
   fault_ = fault;
   counts_ = {};
-  task_.Clear();
+  const bool ordered = sink->cores() > 1 || sink->shaken();
+  const bool aliased = ordered && launch->ParametersOverlap(executable, launch->shape());
+  store_.Begin(!aliased);
+  if (task_ == nullptr) task_ = store_.TakeTask();
+  task_->Clear();
+  graph_.Begin();
   const program::Plan& plan = executable.plan();
   pools_.Begin(plan, launch);
-  recorder_.Begin(launch->task_block(), launch->budget().parallelism);
   bindings_.assign(plan.storages.size(), {});
   seen_.assign(plan.storages.size(), 0);
   instance_number_ = 0;
-  for (size_t i = 0; i < plan.storages.size(); ++i) {
+  target_ = {launch, &bindings_, ordered ? &graph_ : nullptr, aliased, &task_->arena, fault};
+  BindParameters();
+}
+
+// Parameters that overlap share one space, in which they lie at their addresses.
+void Stitcher::BindParameters() {
+  const program::Plan& plan = executable_->plan();
+  for (uint32_t i = 0; i < plan.storages.size(); ++i) {
     if (plan.storages[i].tensor_class != program::TensorClass::kParameter) continue;
-    std::byte* data = launch->parameter(static_cast<uint32_t>(plan.storages[i].parameter));
-    bindings_[i] = {data, data};
+    const uint32_t slot = kFirstParameterSlot + static_cast<uint32_t>(plan.storages[i].parameter);
+    const std::byte* data = launch_->slots()[slot];
+    if (data == nullptr) continue;
+    Place place{slot, i, 0, 0};
+    if (target_.aliased) {
+      place.space = 0;
+      place.space_base = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
+    }
+    bindings_[i] = {place, place};
   }
 }
 
@@ -39,10 +58,11 @@ bool Stitcher::AddInstance(uint32_t root, uint32_t copy) {
   TakeMemory(program, copy);
   if (!ResolveLeaves(program)) return false;
   for (const uint32_t storage : writes_) bindings_[storage].before = bindings_[storage].after;
+  DropDead(program);
   last_root_ = root;
-  ++task_.instances;
+  ++task_->figures.instances;
   ++counts_.root_instances;
-  return task_.instances < launch_->budget().max_instances_per_task || Submit();
+  return task_->figures.instances < launch_->budget().max_instances_per_task || Submit();
 }
 
 bool Stitcher::ChooseLeaves(const RootProgram& root) {
@@ -104,10 +124,15 @@ bool Stitcher::MakeRoom(const RootProgram& root, uint32_t copy) {
   const workspace::PoolArena* arena = full();
   if (arena == nullptr) [[likely]]
     return true;
-  if (task_.instances > 0) {
+  if (task_->figures.instances > 0) {
     ++counts_.alloc_failures;
     const auto index = static_cast<size_t>(arena - &pools_.arena(copy, workspace::Pool::kRootInner));
-    recorder_.NoteFailure(static_cast<workspace::Pool>(index), requested_.unit_bytes[index], *arena);
+    TaskFigures& figures = task_->figures;
+    figures.failed = true;
+    figures.failed_pool = static_cast<uint32_t>(index);
+    figures.requested = requested_.unit_bytes[index];
+    figures.available = arena->available();
+    figures.capacity = arena->capacity();
     if (!Submit()) return false;
     ListNeeds(root);  // what was dead returned
     arena = full();
@@ -125,11 +150,10 @@ void Stitcher::TakeMemory(const RootProgram& root, uint32_t copy) {
   for (const uint32_t storage : needs_) {
     const bool had = executable_->plan().storages[storage].tensor_class != program::TensorClass::kRootInner &&
                      pools_.present(storage);
-    std::byte* data = pools_.Take(storage, copy);
     Binding& binding = bindings_[storage];
-    binding.after = data;
+    binding.after = pools_.Take(storage, copy);
     // A buffer that replaces none is what the instance sees from its start, unless it is written whole.
-    if (!had && !root.begins_new[storage]) binding.before = data;
+    if (!had && !root.begins_new[storage]) binding.before = binding.after;
   }
 }
 
@@ -137,30 +161,60 @@ bool Stitcher::ResolveLeaves(const RootProgram& root) {
   for (size_t i = 0; i < root.leaves.size(); ++i) {
     if (runs_[i] == 0) continue;
     LeafRecord record;
-    if (!ResolveLeaf(root.leaves[i], *launch_, bindings_, &task_.arena, &record, fault_)) return false;
+    const auto number = static_cast<uint32_t>(task_->leaves.size());
+    if (!ResolveLeaf(root.leaves[i], number, target_, &record)) return false;
     if (record.tiles == 0) continue;
     counts_.leaf_tiles += static_cast<uint64_t>(record.tiles);
-    task_.leaves.push_back(record);
+    task_->work_ns += root.leaves[i].tile_ns * static_cast<double>(record.tiles);
+    task_->leaves.push_back(record);
   }
   return true;
 }
 
+// What no later instance reads: the next one that writes it takes a buffer of its own.
+void Stitcher::DropDead(const RootProgram& root) {
+  for (size_t i = pools_.held().size(); i-- > 0;) {
+    const uint32_t outcast = pools_.held()[i];
+    if (root.live_after[outcast]) continue;
+    pools_.Drop(i);
+    bindings_[outcast] = {};
+  }
+}
+
 bool Stitcher::Submit() {
-  if (task_.instances == 0) return true;
-  recorder_.Close(counts_.device_tasks, task_.instances, pools_);
+  if (task_->figures.instances == 0) return true;
+  CloseTask();
+  if (!sink_->Run(*task_)) return fault_->Set(FaultKind::kAborted, 0, 0, "the launch was aborted");
+  return EndTask();
+}
+
+// The one place where a task is closed: it holds all its instances and their memory, and nothing of it has run.
+void Stitcher::CloseTask() {
+  const uint32_t copies = launch_->budget().parallelism;
+  for (uint32_t copy = 0; copy < copies; ++copy) task_->figures.held[copy] = pools_.held_bytes(copy);
+  recorder_.Close(counts_.device_tasks, task_->figures);
   ++counts_.device_tasks;
-  if (!sink_->Run(task_)) return fault_->Set(FaultKind::kAborted, 0, 0, "the launch was aborted");
-  const RootProgram& last = executable_->roots()[last_root_];
-  if (!pools_.EndTask(last.live_after)) {
+  task_->counts = counts_;
+  if (target_.graph != nullptr) graph_.Finish(sink_->cores(), sink_->shaken(), task_.get());
+}
+
+// The task has run: memory returns, and the next task begins with three empty pools.
+bool Stitcher::EndTask() {
+  store_.Return(std::move(task_));
+  task_ = store_.TakeTask();
+  target_.arena = &task_->arena;
+  graph_.Begin();
+  if (!pools_.EndTask(&task_->moves)) {
+    const RootProgram& last = executable_->roots()[last_root_];
     return fault_->Set(FaultKind::kWorkspace, last.place, static_cast<int64_t>(launch_->budget().boundary_bytes),
                        "boundary memory of " + std::to_string(launch_->budget().boundary_bytes) +
                            " bytes does not hold what is live after root function '" + last.name + "'");
   }
-  for (const uint32_t storage : pools_.outcasts()) {
-    std::byte* data = pools_.Data(storage);
-    bindings_[storage] = {data, data};
+  MoveBlocks(task_->moves, launch_->workspace());
+  for (const uint32_t outcast : pools_.held()) {
+    const Place place = pools_.PlaceOf(outcast);
+    bindings_[outcast] = {place, place};
   }
-  task_.Clear();
   return true;
 }
 

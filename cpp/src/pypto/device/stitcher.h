@@ -3,13 +3,16 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "pypto/device/executable.h"
 #include "pypto/device/fault.h"
+#include "pypto/device/graph_builder.h"
 #include "pypto/device/launch_state.h"
 #include "pypto/device/leaf_resolver.h"
 #include "pypto/device/pools.h"
+#include "pypto/device/recording.h"
 #include "pypto/device/task.h"
 #include "pypto/device/task_recorder.h"
 
@@ -19,30 +22,31 @@ namespace pypto::device {
 class TaskSink {
  public:
   virtual ~TaskSink() = default;
+  // Cores that may work on a task.
+  virtual uint32_t cores() const noexcept = 0;
+  // Whether every task runs in an order that a seed decides.
+  virtual bool shaken() const noexcept = 0;
   // False when the launch was aborted.
   virtual bool Run(const Task& task) = 0;
-};
-
-struct LaunchCounts {
-  uint64_t root_instances = 0;
-  uint64_t device_tasks = 0;
-  uint64_t leaf_tiles = 0;
-  uint64_t alloc_failures = 0;
 };
 
 // Makes instances; a task is handed to the sink when it is closed and has ended when Run returns. Owned by the engine
 // and kept between launches. Thread rule: one thread at a time.
 class Stitcher {
  public:
-  // Begins a launch.
+  Stitcher(RecordingStore* store, TaskRecorder* recorder) : store_(*store), recorder_(*recorder) {}
+
+  // Begins a launch, which is kept in the store when it ends well.
   void Begin(const LoadedExecutable& executable, LaunchState* launch, TaskSink* sink, Fault* fault);
   // Adds an instance of `root` in workspace copy `copy`, for the present loop indices. False: the launch is over.
   bool AddInstance(uint32_t root, uint32_t copy);
   // Closes the present task unless it is empty. False: the launch is over.
   bool Submit();
+  // The launch has ended well.
+  void Keep() { store_.Keep(*executable_, *launch_, pools_); }
 
   const LaunchCounts& counts() const noexcept { return counts_; }
-  std::array<uint64_t, workspace::kPoolCount> peaks(uint32_t copy) const noexcept { return pools_.peaks(copy); }
+  PoolBytes peaks(uint32_t copy) const noexcept { return pools_.peaks(copy); }
 
  private:
   bool ChooseLeaves(const RootProgram& root);
@@ -50,14 +54,21 @@ class Stitcher {
   bool MakeRoom(const RootProgram& root, uint32_t copy);
   void TakeMemory(const RootProgram& root, uint32_t copy);
   bool ResolveLeaves(const RootProgram& root);
+  void BindParameters();
+  void DropDead(const RootProgram& root);
+  void CloseTask();
+  bool EndTask();
 
   const LoadedExecutable* executable_ = nullptr;
   LaunchState* launch_ = nullptr;
   TaskSink* sink_ = nullptr;
   Fault* fault_ = nullptr;
+  RecordingStore& store_;
+  TaskRecorder& recorder_;
   Pools pools_;
-  Task task_;
-  TaskRecorder recorder_;
+  GraphBuilder graph_;
+  ResolveTarget target_;
+  std::unique_ptr<Task> task_;
   uint32_t last_root_ = 0;  // of the present task
   LaunchCounts counts_;
   std::vector<Binding> bindings_;  // per storage

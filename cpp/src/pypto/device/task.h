@@ -1,19 +1,28 @@
-// What a device task consists of: root instances and their leaves, resolved down to addresses.
+// What a device task consists of: root instances and their leaves, resolved down to places in memory, and which leaf
+// waits for which.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "pypto/device/leaf_program.h"
+#include "pypto/program/launch_block.h"
 
 namespace pypto::device {
 
+// Memory of a launch is named by slots, so that a task does not depend on addresses.
+inline constexpr uint32_t kZeroSlot = 0;       // one zero cell: a tensor that nobody has written
+inline constexpr uint32_t kWorkspaceSlot = 1;  // the whole workspace
+inline constexpr uint32_t kFirstParameterSlot = 2;
+
 // Where an access points: the element at coordinates 0, and the distance of neighbours in elements.
 struct AccessRecord {
-  std::byte* base = nullptr;
+  int64_t offset = 0;                // bytes from the start of the slot
   const int64_t* strides = nullptr;  // rank of them
+  uint32_t slot = kZeroSlot;
 };
 
 // A leaf of one instance. Extents that operations work on are already clipped to what is valid.
@@ -36,9 +45,11 @@ class RecordArena {
     return reinterpret_cast<T*>(TakeBytes((count * sizeof(T) + 7) & ~size_t{7}));
   }
   void Clear() noexcept { chunk_ = used_ = 0; }
+  size_t capacity() const noexcept { return capacity_; }
 
  private:
-  static constexpr size_t kChunkBytes = 64 * 1024;
+  static constexpr size_t kFirstChunkBytes = 2 * 1024;  // each further one is twice as large
+  static constexpr size_t kChunkBytes = 256 * 1024;
   std::byte* TakeBytes(size_t bytes);
 
   struct Chunk {
@@ -48,19 +59,72 @@ class RecordArena {
   std::vector<Chunk> chunks_;
   size_t chunk_ = 0;
   size_t used_ = 0;  // of the present chunk
+  size_t capacity_ = 0;
+};
+
+// Which nodes of a task wait for which. Nodes are its leaves in program order, then joins: nodes without work that
+// stand for all their predecessors.
+struct TaskGraph {
+  uint32_t nodes = 0;
+  std::vector<uint32_t> first;         // per node, and one more: where its successors begin
+  std::vector<uint32_t> successors;    // all later in program order, joins aside
+  std::vector<uint32_t> predecessors;  // per node: how many
+  std::vector<uint32_t> ready;         // nodes without predecessors
+
+  void Clear() noexcept {
+    nodes = 0;
+    first.clear();
+    successors.clear();
+    predecessors.clear();
+    ready.clear();
+  }
+};
+
+// Bytes of the workspace that change their place between tasks.
+struct BlockMove {
+  uint64_t from = 0;
+  uint64_t to = 0;
+  uint64_t bytes = 0;
+};
+
+// Makes the moves, in order.
+void MoveBlocks(const std::vector<BlockMove>& moves, std::byte* workspace);
+
+// Of one launch.
+struct LaunchCounts {
+  uint64_t root_instances = 0;
+  uint64_t device_tasks = 0;
+  uint64_t leaf_tiles = 0;
+  uint64_t alloc_failures = 0;
+};
+
+using PoolBytes = std::array<uint64_t, 3>;  // per pool
+
+// A task when it is closed.
+struct TaskFigures {
+  uint32_t instances = 0;
+  std::array<PoolBytes, program::kMostCopies> held{};  // by the pools of every copy
+  bool failed = false;                                 // closed because a pool could not serve the next instance
+  uint32_t failed_pool = 0;
+  uint64_t requested = 0;
+  uint64_t available = 0;
+  uint64_t capacity = 0;
 };
 
 // One stitched window. Its leaves are in program order.
 struct Task {
   RecordArena arena;
   std::vector<LeafRecord> leaves;
-  uint32_t instances = 0;
+  std::vector<BlockMove> moves;  // to be done, in order, before it runs
+  TaskGraph graph;               // when `shared`
+  LaunchCounts counts;           // of the launch, up to the end of this task
+  TaskFigures figures;
+  double work_ns = 0;   // rough time of all its tiles on one core
+  bool shared = false;  // worth more than one core
 
-  void Clear() noexcept {
-    arena.Clear();
-    leaves.clear();
-    instances = 0;
-  }
+  void Clear() noexcept;
+  // Heap memory that it holds.
+  size_t capacity() const noexcept;
 };
 
 }  // namespace pypto::device

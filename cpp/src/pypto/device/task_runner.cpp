@@ -1,23 +1,46 @@
-// Leaf after leaf.
+// Leaf after leaf, or as a graph.
 #include "pypto/device/task_runner.h"
 
 #include "pypto/device/leaf_runner.h"
 
 namespace pypto::device {
 
-void TaskRunner::RunItems(void* context, uint32_t core, int64_t first, int64_t last) {
-  const auto& job = *static_cast<const Job*>(context);
-  const TaskRunner& runner = *job.runner;
-  RunTiles(*job.leaf, runner.kernels_, runner.scratch_.At(core), first, last, runner.abort_);
+template <typename Queue>
+void TaskRunner::Work(Queue* queue, uint32_t core) {
+  Claim claim;
+  while (queue->Next(&claim)) {
+    RunTiles(task_->leaves[claim.node], slots_, kernels_, scratch_.At(core), claim.first, claim.last, abort_);
+  }
 }
 
 bool TaskRunner::Run(const Task& task) {
-  for (const LeafRecord& leaf : task.leaves) {
-    if (abort_ != nullptr && abort_->load(std::memory_order_relaxed)) return false;
-    Job job{this, &leaf};
-    scheduler_.Run(RunItems, &job, leaf.tiles, leaf.program->tile_ns);
+  if (Aborted()) return false;
+  if (!task.shared) {
+    for (const LeafRecord& leaf : task.leaves) {
+      RunTiles(leaf, slots_, kernels_, scratch_.At(0), 0, leaf.tiles, abort_);
+      if (Aborted()) return false;
+    }
+    return true;
   }
-  return abort_ == nullptr || !abort_->load(std::memory_order_relaxed);
+  task_ = &task;
+  if (shaken_) {
+    shaken_queue_.Begin(task);
+    scheduler_.Run(
+        [](void* self, uint32_t core) {
+          auto* runner = static_cast<TaskRunner*>(self);
+          runner->Work(&runner->shaken_queue_, core);
+        },
+        this);
+  } else {
+    queue_.Begin(task, scheduler_.cores());
+    scheduler_.Run(
+        [](void* self, uint32_t core) {
+          auto* runner = static_cast<TaskRunner*>(self);
+          runner->Work(&runner->queue_, core);
+        },
+        this);
+  }
+  return !Aborted();
 }
 
 }  // namespace pypto::device

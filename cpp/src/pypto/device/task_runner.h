@@ -4,33 +4,50 @@
 #include <atomic>
 
 #include "pypto/device/core_scheduler.h"
+#include "pypto/device/ready_queue.h"
 #include "pypto/device/scratch.h"
+#include "pypto/device/shaken_queue.h"
 #include "pypto/device/simd/kernel_table.h"
 #include "pypto/device/stitcher.h"
 
 namespace pypto::device {
 
-// The leaves of a task run one after another in program order, the tiles of a leaf over all cores. Owned by the
-// engine. Thread rule: one task at a time.
+// A shared task runs on all cores, leaves as soon as what they wait for has ended; any other one leaf after leaf in
+// program order on the caller. Owned by the engine. Thread rule: one task at a time.
 class TaskRunner final : public TaskSink {
  public:
-  TaskRunner(const simd::KernelTable& kernels, CoreScheduler* scheduler, const ScratchArenas* scratch)
-      : kernels_(kernels), scheduler_(*scheduler), scratch_(*scratch) {}
+  // `shake_seed` not 0: tasks run in an order that it decides.
+  TaskRunner(const simd::KernelTable& kernels, CoreScheduler* scheduler, const ScratchArenas* scratch,
+             uint64_t shake_seed)
+      : kernels_(kernels),
+        scheduler_(*scheduler),
+        scratch_(*scratch),
+        shaken_(shake_seed != 0),
+        shaken_queue_(shake_seed) {}
 
-  void Begin(const std::atomic<bool>* abort) noexcept { abort_ = abort; }
+  // Begins a launch; `slots`: where its memory begins.
+  void Begin(const std::atomic<bool>* abort, std::byte* const* slots) noexcept {
+    abort_ = abort;
+    slots_ = slots;
+  }
+  uint32_t cores() const noexcept override { return scheduler_.cores(); }
+  bool shaken() const noexcept override { return shaken_; }
   bool Run(const Task& task) override;
 
  private:
-  struct Job {
-    TaskRunner* runner;
-    const LeafRecord* leaf;
-  };
-  static void RunItems(void* context, uint32_t core, int64_t first, int64_t last);
+  template <typename Queue>
+  void Work(Queue* queue, uint32_t core);
+  bool Aborted() const noexcept { return abort_ != nullptr && abort_->load(std::memory_order_relaxed); }
 
   const simd::KernelTable& kernels_;
   CoreScheduler& scheduler_;
   const ScratchArenas& scratch_;
+  const bool shaken_;
+  const Task* task_ = nullptr;
+  std::byte* const* slots_ = nullptr;
   const std::atomic<bool>* abort_ = nullptr;
+  ReadyQueue queue_;
+  ShakenQueue shaken_queue_;
 };
 
 }  // namespace pypto::device

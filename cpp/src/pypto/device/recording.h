@@ -1,0 +1,74 @@
+// Stitched launches that are kept, to be run again without walking the program.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pypto/device/launch_state.h"
+#include "pypto/device/pools.h"
+#include "pypto/device/task.h"
+
+namespace pypto::device {
+
+// All tasks of one launch. It depends on the executable, the symbols and the scalars alone: memory is named by slots.
+// Immutable once kept.
+struct Recording {
+  LaunchShape shape;
+  std::vector<std::unique_ptr<Task>> tasks;
+  std::array<PoolBytes, program::kMostCopies> peaks{};  // per copy of the workspace
+  bool ordered_by_bytes = false;  // some task runs in the order of its data, found for parameters that do not overlap
+  size_t bytes = 0;
+};
+
+// Recordings, the least recently used ones dropped when there are too many or they hold too much memory; and tasks to
+// be used again. Owned by the engine. Thread rule: one thread at a time.
+class RecordingStore {
+ public:
+  struct Limits {
+    size_t recordings = 256;
+    size_t bytes = size_t{64} << 20;             // of all recordings
+    size_t bytes_per_launch = size_t{16} << 20;  // a launch that takes more is not kept
+  };
+  RecordingStore() = default;
+  explicit RecordingStore(const Limits& limits) : limits_(limits) {}
+
+  // The recording of the launch that was opened last, or null.
+  const Recording* Find(const LoadedExecutable& executable, const LaunchState& launch);
+
+  // A launch begins to be walked; whether it may be kept.
+  void Begin(bool keep);
+  // An empty task.
+  std::unique_ptr<Task> TakeTask();
+  // The task has ended.
+  void Return(std::unique_ptr<Task> task);
+  // The launch ended well and is kept, if it may be.
+  void Keep(const LoadedExecutable& executable, const LaunchState& launch, const Pools& pools);
+
+  size_t size() const noexcept { return entries_.size(); }
+  size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  struct Entry {
+    uint64_t hash = 0;
+    uint64_t last_used = 0;
+    std::unique_ptr<Recording> recording;
+  };
+  void Recycle(std::unique_ptr<Task> task);
+  void StopRecording();
+  void DropOldest();
+
+  const Limits limits_;
+  std::vector<Entry> entries_;
+  size_t latest_ = 0;  // entry found last
+  uint64_t clock_ = 0;
+  size_t bytes_ = 0;
+  bool recording_ = false;
+  std::unique_ptr<Recording> present_;  // of the launch that is walked
+  std::unique_ptr<Recording> spare_;
+  std::vector<std::unique_ptr<Task>> free_;
+  size_t free_bytes_ = 0;
+};
+
+}  // namespace pypto::device
