@@ -133,6 +133,51 @@ TEST(Engine, AWarmLaunchWithManyTasksAllocatesNothing) {
   EXPECT_EQ(AllocationCount(), before);
 }
 
+// out = exp(x) row by row, with a scalar that nothing reads.
+std::shared_ptr<const program::Image> LongRows(int64_t rows) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {rows, 4096});
+  const uint32_t out = maker.Parameter(DType::kFp32, {rows, 4096});
+  maker.IntScalar();
+  const uint32_t loop = maker.NewLoop();
+  const ExprId i = maker.LoopIndex(loop);
+  LeafMaker leaf = maker.Leaf({1, 4096}, {1, 4096});
+  leaf.Op(OpCode::kExp, {leaf.Window(x, {i, maker.Const(0)})}, leaf.Window(out, {i, maker.Const(0)}));
+  const uint32_t root = maker.Root({leaf});
+  maker.SetControl({PlanMaker::Loop(loop, maker.Const(0), maker.Const(rows), maker.Const(1), {PlanMaker::Run(root)})});
+  return maker.Finish();
+}
+
+TEST(Engine, SharedTasksAllocateNothingWalkedOrReplayed) {
+  for (const uint64_t seed : {0u, 9u}) {
+    Launcher launcher(LongRows(30), 2, seed);
+    const std::vector<double> values(30 * 4096, 0.5);
+    launcher.Bind({{values}, {values}, {}});
+    ASSERT_EQ(launcher.Run().outcome.acl_code, 0);
+    for (uint64_t i = 0; i < 300; ++i) {  // more shapes than are kept
+      launcher.slot(2) = i;
+      ASSERT_EQ(launcher.RunAgain().acl_code, 0);
+    }
+    ASSERT_GT(launcher.engine().counters().shared_tasks, 0u);
+    const EngineCounters first = launcher.engine().counters();
+    const uint64_t before = AllocationCount();
+    for (uint64_t i = 0; i < 20; ++i) {
+      launcher.slot(2) = 1000 + i % 10;
+      ASSERT_EQ(launcher.RunAgain().acl_code, 0);
+    }
+    EXPECT_EQ(AllocationCount(), before);
+    EXPECT_EQ(launcher.engine().counters().walked - first.walked, 10u);
+    EXPECT_EQ(launcher.engine().counters().replayed - first.replayed, 10u);
+  }
+}
+
+TEST(Engine, ShortTasksStayOnTheCaller) {
+  Launcher launcher(Mixed(4, 4, 4, DType::kFp32), 4);
+  launcher.Bind(MixedArguments(4, 4, 4, DType::kFp32));
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(launcher.Run().outcome.acl_code, 0);
+  EXPECT_EQ(launcher.engine().counters().shared_tasks, 0u);
+}
+
 TEST(Engine, ShapesMayChangeFromLaunchToLaunch) {
   PlanMaker maker;
   const uint32_t x = maker.Parameter(DType::kFp32, {Sym(0)});

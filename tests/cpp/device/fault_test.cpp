@@ -297,6 +297,37 @@ TEST(Fault, AbortEndsALaunch) {
   other.join();
 }
 
+// Rows of long work that several cores share; aborted in the middle.
+TEST(Fault, AbortEndsATaskThatCoresShare) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {512, 4096});
+  LeafMaker leaf = maker.Leaf({1, 4096}, {1, 4096});
+  const uint32_t loop = maker.NewLoop();
+  const uint32_t again = maker.NewLoop();
+  const ExprId row = maker.LoopIndex(loop);
+  leaf.Op(OpCode::kExp, {leaf.Window(x, {row, maker.Const(0)})}, leaf.Window(x, {row, maker.Const(0)}));
+  const uint32_t root = maker.Root({leaf});
+  maker.SetControl({PlanMaker::Loop(
+      again, maker.Const(0), maker.Const(20000), maker.Const(1),
+      {PlanMaker::Loop(loop, maker.Const(0), maker.Const(512), maker.Const(1), {PlanMaker::Run(root)})})});
+  maker.plan().options.stitch_function_max_num = 512;
+  const auto image = maker.Finish();
+  for (const uint64_t seed : {0u, 5u}) {
+    Launcher launcher(image, 3, seed);
+    launcher.Bind({{std::vector<double>(512 * 4096)}});
+    std::atomic<bool> abort{false};
+    launcher.abort = &abort;
+    std::thread other([&] {
+      while (launcher.engine().counters().shared_tasks == 0) std::this_thread::yield();
+      abort = true;
+    });
+    const LaunchResult result = launcher.Run();
+    other.join();
+    ExpectFault(result, FaultKind::kAborted, "aborted");
+    EXPECT_LT(result.statistics.device_tasks, 20000u);
+  }
+}
+
 TEST(Fault, WhatCannotBeLoaded) {
   PlanMaker maker;
   const uint32_t x = maker.Parameter(DType::kFp32, {8});

@@ -320,5 +320,101 @@ TEST(Pools, AnOutcastThatNobodyWroteReadsAsZeros) {
   EXPECT_EQ(RunImage(maker.Finish(), {{std::vector<double>(64, 9)}})[0], std::vector<double>(64, 3));
 }
 
+// An outer loop makes a tensor that two inner iterations assemble and one instance reads: several are live at once in
+// one task, each in a buffer of its own.
+TEST(Pools, ATensorOfEveryIterationHasABufferOfItsOwn) {
+  for (const uint32_t count : {1u, 2u, 128u}) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(DType::kFp32, {6, 128});
+    const uint32_t out = maker.Parameter(DType::kFp32, {6, 128});
+    const uint32_t made = maker.Storage(TensorClass::kAssembleOutcast, DType::kFp32, {2, 128});
+    const uint32_t outer = maker.NewLoop();
+    const uint32_t inner = maker.NewLoop();
+    const ExprId i = maker.LoopIndex(outer);
+    const ExprId j = maker.LoopIndex(inner);
+    LeafMaker write = maker.Leaf({1, 128}, {1, 128});
+    write.Op(OpCode::kAdd, {write.Window(x, {i, maker.Const(0)}), LeafMaker::Expr(j)},
+             write.Window(made, {j, maker.Const(0)}));
+    LeafMaker read = maker.Leaf({1, 128}, {1, 128});
+    read.Op(OpCode::kAdd,
+            {read.Window(made, {maker.Const(0), maker.Const(0)}), read.Window(made, {maker.Const(1), maker.Const(0)})},
+            read.Window(out, {i, maker.Const(0)}));
+    const uint32_t writes = maker.Root({write}, {}, {made});
+    const uint32_t reads = maker.Root({read}, {}, {});
+    maker.SetControl({PlanMaker::Loop(
+        outer, maker.Const(0), maker.Const(6), maker.Const(1),
+        {PlanMaker::Loop(inner, maker.Const(0), maker.Const(2), maker.Const(1), {PlanMaker::Run(writes)}),
+         PlanMaker::Run(reads)})});
+    maker.SetWorkspace({0, 1024, 0}, 1024);
+    maker.plan().options.stitch_function_max_num = count;
+    const auto result = CheckAgainstReference(
+        maker.Finish(), {{RandomValues(DType::kFp32, 768, -9, 9, 1)}, {std::vector<double>(768)}});
+    EXPECT_EQ(result.statistics.device_tasks, (18 + count - 1) / count);
+    EXPECT_EQ(result.statistics.peak_bytes[1], count == 128 ? 6u * 1024 : 1024u);
+  }
+}
+
+// Iteration i uses copy i mod parallelism; nested loops stay in it, everything else is in copy 0.
+TEST(Pools, CopiesOfNestedLoopsAndOfWhatIsOutside) {
+  for (const uint32_t parallelism : {1u, 2u, 4u, 8u}) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(DType::kFp32, {10, 3, 128});
+    const auto step = [&](std::vector<ExprId> at) {
+      const uint32_t inner = maker.Storage(TensorClass::kRootInner, DType::kFp32, {1, 1, 128});
+      LeafMaker write = maker.Leaf({1, 1, 128}, {1, 1, 128});
+      write.Op(OpCode::kAdd, {write.Window(x, at), LeafMaker::Int(1)}, write.Access(inner));
+      LeafMaker read = maker.Leaf({1, 1, 128}, {1, 1, 128});
+      read.Op(OpCode::kCopy, {read.Access(inner)}, read.Window(x, at));
+      return PlanMaker::Run(maker.Root({write, read}));
+    };
+    const uint32_t outer = maker.NewLoop();
+    const uint32_t inner = maker.NewLoop();
+    const ExprId zero = maker.Const(0);
+    auto nested = PlanMaker::Loop(inner, zero, maker.Const(3), maker.Const(1),
+                                  {step({maker.LoopIndex(outer), maker.LoopIndex(inner), zero})});
+    nested.parallel = true;
+    // Downwards: the first iteration is number 0 whatever its index.
+    auto loop = PlanMaker::Loop(outer, maker.Const(9), maker.Const(-1), maker.Const(-1), {nested});
+    loop.parallel = true;
+    maker.SetControl({step({zero, zero, zero}), loop, step({maker.Const(1), zero, zero})});
+    maker.SetWorkspace({512, 0, 0}, 0);
+    maker.plan().options.parallelism = parallelism;
+    const auto result = CheckAgainstReference(maker.Finish(), {{RandomValues(DType::kFp32, 3840, -9, 9, 1)}});
+    EXPECT_EQ(result.statistics.device_tasks, 1u);
+    for (uint32_t copy = 0; copy < 8; ++copy) {
+      const uint64_t iterations = copy < parallelism ? (10 - copy + parallelism - 1) / parallelism : 0;
+      EXPECT_EQ(result.statistics.copy_peak_bytes[copy][0], 512 * (3 * iterations + (copy == 0 ? 2 : 0)));
+    }
+  }
+}
+
+// A tensor lives in the copy of the instance that first writes it; all copies read and write it.
+TEST(Pools, ATensorStaysInTheCopyOfItsFirstWriter) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {8, 128});
+  const uint32_t out = maker.Parameter(DType::kFp32, {8, 128});
+  const uint32_t tensor = maker.Storage(TensorClass::kAssembleOutcast, DType::kFp32, {8, 128});
+  const auto loop = [&](uint32_t from, uint32_t to, std::vector<uint32_t> live) {
+    const uint32_t id = maker.NewLoop();
+    const ExprId i = maker.LoopIndex(id);
+    LeafMaker leaf = maker.Leaf({1, 128}, {1, 128});
+    leaf.Op(OpCode::kAdd, {leaf.Window(from, {i, maker.Const(0)}), LeafMaker::Int(2)},
+            leaf.Window(to, {i, maker.Const(0)}));
+    auto node = PlanMaker::Loop(id, maker.Const(0), maker.Const(8), maker.Const(1),
+                                {PlanMaker::Run(maker.Root({leaf}, {}, live))});
+    node.parallel = true;
+    return node;
+  };
+  maker.SetControl({loop(x, tensor, {tensor}), loop(tensor, out, {tensor})});
+  maker.SetWorkspace({0, 4096, 0}, 4096);
+  maker.plan().options.parallelism = 3;
+  maker.plan().options.stitch_function_max_num = 3;
+  const auto result = CheckAgainstReference(
+      maker.Finish(), {{RandomValues(DType::kFp32, 1024, -9, 9, 1)}, {std::vector<double>(1024)}});
+  EXPECT_EQ(result.statistics.copy_peak_bytes[0][1], 4096u);
+  EXPECT_EQ(result.statistics.copy_peak_bytes[1][1], 0u);
+  EXPECT_EQ(result.statistics.copy_peak_bytes[2][1], 0u);
+}
+
 }  // namespace
 }  // namespace pypto::device::testing

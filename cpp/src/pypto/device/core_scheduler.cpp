@@ -106,7 +106,7 @@ void CoreScheduler::Start() {
 }
 
 void CoreScheduler::Run(Function function, void* context) {
-  ++runs_;
+  runs_.store(runs() + 1, std::memory_order_relaxed);
   const bool forked = base::ProcessGeneration() != generation_;
   if (cores_ == 1 || forked) return function(context, 0);
   if (threads_.empty() && !start_failed_) Start();

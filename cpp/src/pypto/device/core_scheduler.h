@@ -1,6 +1,7 @@
 // The cores of one device: threads that work together with the caller.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,7 +28,7 @@ class CoreScheduler {
 
   uint32_t cores() const noexcept { return cores_; }
   uint32_t threads_started() const noexcept { return static_cast<uint32_t>(threads_.size()); }
-  uint64_t runs() const noexcept { return runs_; }
+  uint64_t runs() const noexcept { return runs_.load(std::memory_order_relaxed); }  // from any thread
 
  private:
   struct Shared;  // what threads and caller have in common; outlives whichever ends first
@@ -36,7 +37,7 @@ class CoreScheduler {
   const uint32_t cores_;
   const uint64_t generation_;  // of the process; threads do not survive a fork
   bool start_failed_ = false;
-  uint64_t runs_ = 0;
+  std::atomic<uint64_t> runs_{0};
   std::shared_ptr<Shared> shared_;
   std::vector<std::thread> threads_;
 };

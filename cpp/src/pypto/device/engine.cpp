@@ -51,7 +51,9 @@ class CoreEngine final : public Engine {
     return Describe(program, fault);
   }
 
-  EngineCounters counters() const noexcept override { return {walked_, replayed_, scheduler_.runs()}; }
+  EngineCounters counters() const noexcept override {
+    return {walked_.load(std::memory_order_relaxed), replayed_.load(std::memory_order_relaxed), scheduler_.runs()};
+  }
 
  private:
   struct Figures {
@@ -72,12 +74,17 @@ class CoreEngine final : public Engine {
     return true;
   }
 
+  // Only the launching thread counts.
+  static void Count(std::atomic<uint64_t>* counter) noexcept {
+    counter->store(counter->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
   // Runs what was stitched for a launch of the same shape. False, with nothing done, when this one must be walked.
   bool Replay(const LoadedExecutable& program, const Recording& recording, const AddressMap& memory,
               const std::atomic<bool>* abort, Figures* figures, Fault* fault) {
     if (!Prepare(program, recording.shape, memory, abort, fault)) return true;
     if (recording.ordered_by_bytes && launch_.ParametersOverlap(program, recording.shape)) return false;
-    ++replayed_;
+    Count(&replayed_);
     figures->copies = recording.shape.budget.parallelism;
     figures->peaks = recording.peaks.data();
     for (const auto& task : recording.tasks) {
@@ -94,7 +101,7 @@ class CoreEngine final : public Engine {
   void Walk(const LoadedExecutable& program, const AddressMap& memory, const std::atomic<bool>* abort, Figures* figures,
             Fault* fault) {
     if (!launch_.Evaluate(program, fault) || !Prepare(program, launch_.shape(), memory, abort, fault)) return;
-    ++walked_;
+    Count(&walked_);
     stitcher_.Begin(program, &launch_, &runner_, fault);
     const bool ended = ControlFlow(&launch_, &stitcher_, abort, fault).Run(program.control());
     figures->counts = stitcher_.counts();
@@ -154,8 +161,8 @@ class CoreEngine final : public Engine {
   TaskRecorder recorder_;
   Stitcher stitcher_{&recordings_, &recorder_};
   std::array<PoolBytes, program::kMostCopies> walked_peaks_{};
-  uint64_t walked_ = 0;
-  uint64_t replayed_ = 0;
+  std::atomic<uint64_t> walked_{0};
+  std::atomic<uint64_t> replayed_{0};
 };
 
 // An engine without kernels: every launch says why.

@@ -58,6 +58,7 @@ class Engine {
   // and between tiles; may be null. No allocation once the same executable has run with the same shapes.
   virtual LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                             const std::atomic<bool>* abort) = 0;
+  // From any thread.
   virtual EngineCounters counters() const noexcept = 0;
 };
 
