@@ -140,6 +140,7 @@ void GraphBuilder::Finish(uint32_t cores, bool shaken, Task* task) {
   const auto leaves = static_cast<uint32_t>(task->leaves.size());
   const double saved_at_most = task->work_ns * (1 - 1.0 / cores);
   if (!shaken && saved_at_most < kLeastSavedNs) return;
+  if (leaves == 0 || (leaves == 1 && task->leaves[0].tiles == 1)) return;
   spaces_.assign(spaces_used_, {});
   chunks_.clear();
   edges_.clear();

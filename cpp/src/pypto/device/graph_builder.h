@@ -25,7 +25,7 @@ class GraphBuilder {
     uses_.push_back({leaf, space, reads, writes, region});
     if (space >= spaces_used_) spaces_used_ = space + 1;
   }
-  // Fills task->graph and task->shared. `cores` that could work on it. Always shared when `shaken`.
+  // Fills task->graph and task->shared. `cores` that could work on it. When `shaken`, whatever has two tiles is shared.
   void Finish(uint32_t cores, bool shaken, Task* task);
 
  private:
