@@ -5,6 +5,10 @@
 
 #include "device/plan_maker.h"
 #include "device/reference.h"
+#include "pypto/device/executable.h"
+#include "pypto/device/matrix.h"
+#include "pypto/device/scratch.h"
+#include "pypto/device/simd/select.h"
 
 namespace pypto::device::testing {
 namespace {
@@ -155,6 +159,38 @@ TEST(Matmul, NanAndInfinityReachTheResult) {
 }
 
 TEST(Matmul, SpreadOverCores) { CheckProduct({200, 260, 100, false, false, 32, 64}, kTypes[1], 4); }
+
+TEST(Matmul, StopsBetweenBlocksWhenTheLaunchIsAborted) {
+  PlanMaker maker;
+  const uint32_t a = maker.Parameter(DType::kFp32, {64, 512});
+  const uint32_t b = maker.Parameter(DType::kFp32, {512, 64});
+  const uint32_t c = maker.Parameter(DType::kFp32, {64, 64});
+  LeafMaker leaf = maker.Cube({64, 64}, {64, 64}, 512);
+  leaf.Op(OpCode::kMatmul,
+          {leaf.Strided(a, maker.Const(0), {512, 1}, {64, 512}, {}),
+           leaf.Strided(b, maker.Const(0), {64, 1}, {512, 64}, {})},
+          leaf.Access(c));
+  const Launcher launcher(SingleLeaf(&maker, leaf));
+  const LeafProgram& program = static_cast<const LoadedExecutable&>(launcher.executable()).roots()[0].leaves[0];
+  ScratchArenas scratch(1);
+  ASSERT_TRUE(scratch.Reserve(program.scratch_bytes));
+  std::vector<float> left(64 * 512, 1);
+  std::vector<float> right(512 * 64, 1);
+  std::vector<float> product(64 * 64, 7);
+  const int64_t wide[] = {512, 1};
+  const int64_t narrow[] = {64, 1};
+  const auto bytes = [](std::vector<float>& values) { return reinterpret_cast<std::byte*>(values.data()); };
+  const OperandView views[] = {{bytes(product), simd::kF32, 4, narrow},
+                               {bytes(left), simd::kF32, 4, wide},
+                               {bytes(right), simd::kF32, 4, narrow}};
+  const int64_t cells[] = {64, 64};
+  std::atomic<bool> abort{true};
+  RunMatmul(program, *simd::ActiveKernels().table, cells, 512, views, scratch.At(0), &abort);
+  EXPECT_EQ(product, std::vector<float>(64 * 64, 7));
+  abort = false;
+  RunMatmul(program, *simd::ActiveKernels().table, cells, 512, views, scratch.At(0), &abort);
+  EXPECT_EQ(product, std::vector<float>(64 * 64, 512));
+}
 
 }  // namespace
 }  // namespace pypto::device::testing

@@ -17,12 +17,14 @@ constexpr int64_t kNoStrides[program::kMaxRank] = {};
 // The tiles of one call of RunTiles.
 class TileRunner {
  public:
-  TileRunner(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch)
+  TileRunner(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
+             const std::atomic<bool>* abort)
       : record_(record),
         slots_(slots),
         leaf_(*record.program),
         kernels_(kernels),
         scratch_(scratch),
+        abort_(abort),
         pointers_(reinterpret_cast<std::byte**>(scratch)) {}
 
   void Run(int64_t tile) {
@@ -114,7 +116,7 @@ class TileRunner {
     b += begin_[rank - 1] * b_record.strides[rank - 1] * b_access.element_bytes;
     OperandView views[Nest::kMostOperands] = {View(op.output), View(op.inputs[0]), View(op.inputs[1])};
     views[2].data = b;
-    RunMatmul(leaf_, kernels_, cells, record_.bounds[rank], views, scratch_);
+    RunMatmul(leaf_, kernels_, cells, record_.bounds[rank], views, scratch_, abort_);
   }
 
   const LeafRecord& record_;
@@ -122,6 +124,7 @@ class TileRunner {
   const LeafProgram& leaf_;
   const simd::KernelTable& kernels_;
   std::byte* scratch_;
+  const std::atomic<bool>* abort_;
   std::byte** pointers_;  // per access, at the start of the scratch arena
   Extents begin_{};
 };
@@ -130,7 +133,7 @@ class TileRunner {
 
 void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
               int64_t first, int64_t last, const std::atomic<bool>* abort) {
-  TileRunner runner(record, slots, kernels, scratch);
+  TileRunner runner(record, slots, kernels, scratch, abort);
   for (int64_t tile = first; tile < last; ++tile) {
     if (abort != nullptr && abort->load(std::memory_order_relaxed)) return;
     runner.Run(tile);

@@ -13,8 +13,8 @@ namespace {
 class Product {
  public:
   Product(const LeafProgram& leaf, const simd::KernelTable& kernels, const OperandView* views, int64_t k,
-          std::byte* scratch)
-      : matmul_(leaf.matmul), kernels_(kernels), views_(views), k_(k), rank_(leaf.rank) {
+          std::byte* scratch, const std::atomic<bool>* abort)
+      : matmul_(leaf.matmul), kernels_(kernels), views_(views), abort_(abort), k_(k), rank_(leaf.rank) {
     a_panel_ = reinterpret_cast<float*>(scratch + matmul_.a_offset);
     b_panel_ = reinterpret_cast<float*>(scratch + matmul_.b_offset);
     c_block_ = reinterpret_cast<float*>(scratch + matmul_.c_offset);
@@ -46,6 +46,7 @@ class Product {
     const std::byte* a = at[1] + row * A().strides[rank_ - 2] * A().element_bytes;
     const std::byte* b = at[2] + column * B().strides[rank_ - 1] * B().element_bytes;
     for (int64_t first = 0; first < k_; first += simd::kGemmMaxK) {
+      if (abort_ != nullptr && abort_->load(std::memory_order_relaxed)) return;
       const int64_t terms = std::min(simd::kGemmMaxK, k_ - first);
       const int64_t a_step = A().strides[rank_ - 1];
       const int64_t b_step = B().strides[rank_ - 2];
@@ -71,6 +72,7 @@ class Product {
   const MatmulProgram& matmul_;
   const simd::KernelTable& kernels_;
   const OperandView* views_;
+  const std::atomic<bool>* abort_;
   const int64_t k_;
   const int rank_;
   float* a_panel_;
@@ -82,13 +84,13 @@ class Product {
 }  // namespace
 
 void RunMatmul(const LeafProgram& leaf, const simd::KernelTable& kernels, const int64_t* cells, int64_t k,
-               const OperandView* views, std::byte* scratch) {
+               const OperandView* views, std::byte* scratch, const std::atomic<bool>* abort) {
   const int64_t rows = cells[leaf.rank - 2];
   const int64_t columns = cells[leaf.rank - 1];
   if (rows <= 0 || columns <= 0) return;
   Nest batches;
   if (!batches.Make(leaf.rank - 2, cells, -1, views, 3)) return;
-  Product product(leaf, kernels, views, k, scratch);
+  Product product(leaf, kernels, views, k, scratch, abort);
   batches.ForEachOuter(0,
                        [&](const std::array<std::byte*, Nest::kMostOperands>& at) { product.Run(at, rows, columns); });
 }

@@ -1,6 +1,8 @@
 // The matrix product of one tile.
 #pragma once
 
+#include <atomic>
+
 #include "pypto/device/leaf_program.h"
 #include "pypto/device/task.h"
 #include "pypto/device/tile.h"
@@ -9,8 +11,9 @@ namespace pypto::device {
 
 // C = A × B for the cells of one tile. `views`: C, A, B at the tile's first cell (A and B at k = 0); their strides are
 // those of the accesses. `cells`: batch…, M, N to compute; k: terms of each sum. The sum of a cell is formed by one
-// core: blocks of 256 terms in ascending order, added up in FP32 (INT32 for INT8), rounded once.
+// core: blocks of 256 terms in ascending order, added up in FP32 (INT32 for INT8), rounded once. Stops between blocks
+// when `abort` (may be null) is set.
 void RunMatmul(const LeafProgram& leaf, const simd::KernelTable& kernels, const int64_t* cells, int64_t k,
-               const OperandView* views, std::byte* scratch);
+               const OperandView* views, std::byte* scratch, const std::atomic<bool>* abort);
 
 }  // namespace pypto::device
