@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -54,6 +55,11 @@ def tvm_ffi_candidates(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> l
     ]
 
 
+@torch.no_grad()
+def without_grad(handle: Callable[..., object], *arguments: torch.Tensor) -> None:
+    handle(*arguments)
+
+
 def import_time() -> float:
     """Milliseconds of `import pypto` in a fresh interpreter, less the bare interpreter; the better of five."""
 
@@ -93,17 +99,22 @@ def main() -> None:
         rout = worker.alloc_tensor(SHAPE, torch.float32, init=out)
         rone = worker.alloc_tensor((1, 1), torch.float32)
         compiled = ir.compile(add)
-        empty, handle = worker.register(ir.compile(trivial)), worker.register(compiled)
+        compiled_empty = ir.compile(trivial)
+        empty, handle = worker.register(compiled_empty), worker.register(compiled)
         handle(x, y, out)
+        weight = torch.nn.Parameter(torch.empty(SHAPE))
         pin()
         figures = measure(
             [
                 Candidate("handle, three resident tensors, trivial kernel", lambda: empty(rx, ry, rone)),
+                Candidate("compiled, three resident tensors, trivial kernel", lambda: compiled_empty(rx, ry, rone)),
+                Candidate("jitted kernel, three resident tensors, trivial kernel", lambda: trivial(rx, ry, rone)),
                 Candidate("handle, three resident tensors, 16x16 add", lambda: handle(rx, ry, rout)),
                 Candidate("handle, three host tensors, 16x16 add", lambda: handle(x, y, out)),
                 Candidate("handle, x and out host, y resident, 16x16 add", lambda: handle(x, ry, out)),
                 Candidate("compiled, three host tensors, 16x16 add", lambda: compiled(x, y, out)),
                 Candidate("jitted kernel, three host tensors, 16x16 add", lambda: add(x, y, out)),
+                Candidate("handle, out requires grad, under no_grad", lambda: without_grad(handle, x, y, weight)),
                 Candidate("torch.add(out=) 16x16", lambda: torch.add(x, y, out=out)),
                 Candidate("register a known program", lambda: worker.register(compiled)),
                 *tvm_ffi_candidates(x, y, out),
