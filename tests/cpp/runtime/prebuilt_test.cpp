@@ -28,12 +28,14 @@ program::PrebuiltParameter Vector(const char* name, DType dtype, Direction direc
 program::PrebuiltParameter Scalar(const char* name, DType dtype) { return {name, false, dtype, Direction::kIn, {}}; }
 
 std::shared_ptr<const program::Image> Prebuilt(const char* entry, std::vector<program::PrebuiltParameter> parameters,
-                                               uint32_t blocks, bool mix = false) {
+                                               uint32_t blocks, bool mix = false,
+                                               program::CoreKind core = program::CoreKind::kAiCore) {
   std::ifstream file(PYPTO_TEST_HOST_KERNELS, std::ios::binary);
   program::DeviceBinary binary;
   binary.entry = entry;
   binary.blocks = blocks;
   binary.takes_sync_address = mix;
+  binary.core = core;
   binary.bytes.assign(std::istreambuf_iterator<char>(file), {});
   auto image = program::MakePrebuilt("a2a3sim", std::move(parameters), std::move(binary));
   EXPECT_TRUE(image.ok()) << image.status().ToString();
@@ -126,6 +128,38 @@ TEST_P(PrebuiltTest, AMixKernelIsHandedTheSynchronisationAddress) {
   EXPECT_NE(out[0], 0);
   EXPECT_EQ(out[1], 5);
   EXPECT_EQ(out[2], 5);
+}
+
+// What the library was told of the cores: the magic, or the description beside the file.
+int32_t NoteMagic(void* user, const char*, void* const* arguments) {
+  const auto* options = *static_cast<const acl_abi::aclrtBinaryLoadOptions* const*>(arguments[2]);
+  *static_cast<std::string*>(user) = base::Format("0x%x", options->options[1].value.magic);
+  return 0;
+}
+int32_t NoteDescription(void* user, const char*, void* const* arguments) {
+  std::string path = *static_cast<const char* const*>(arguments[0]);
+  std::ifstream file(path.replace(path.size() - 2, 2, ".json"));
+  std::getline(file, *static_cast<std::string*>(user));
+  return 0;
+}
+
+TEST_P(PrebuiltTest, TheLibraryIsToldWhichCoresRunTheCode) {
+  const auto set_before = reinterpret_cast<decltype(&mock_set_before)>(full_->Symbol("mock_set_before"));
+  std::string told;
+  set_before("aclrtBinaryLoadFromData", &NoteMagic, &told);
+  set_before("aclrtBinaryLoadFromFile", &NoteDescription, &told);
+  const char* in_memory[] = {"0x43554245", "0x41415246", "0x41494343"};
+  const char* in_json[] = {"RT_DEV_BINARY_MAGIC_ELF", "RT_DEV_BINARY_MAGIC_ELF_AIVEC",
+                           "RT_DEV_BINARY_MAGIC_ELF_AICUBE"};
+  for (int core = 0; core < 3; ++core) {
+    const auto image = Prebuilt("echo", {Vector("x", DType::kFp32, Direction::kInOut)}, 1, false,
+                                static_cast<program::CoreKind>(core));
+    EXPECT_TRUE(worker_->Register(image).ok());
+    const std::string expected =
+        GetParam() ? std::string(in_memory[core]) : base::Format("{\"magic\": \"%s\"}", in_json[core]);
+    EXPECT_EQ(told, expected);
+  }
+  reinterpret_cast<decltype(&mock_clear_hooks)>(full_->Symbol("mock_clear_hooks"))();
 }
 
 TEST_P(PrebuiltTest, WrongArgumentsAreRefusedBeforeTheLaunch) {
