@@ -1,4 +1,7 @@
 // Null, wrong, stale and foreign handles in every function; releases against uses in other threads; generations.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <functional>
 #include <map>
@@ -380,6 +383,38 @@ TEST_F(HandlesTest, ReleasesAgainstLaunches) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong.load(), 0);
   tensor_ = FromBits<pypto_tensor>(shared.load());
+}
+
+// What other threads used at the time of the fork holds nothing up in the child; the parent's worker is refused there.
+TEST_F(HandlesTest, AForkedChild) {
+  const uint64_t handle = AddObject(Kind::kOptions, std::make_unique<Object>());
+  std::atomic<bool> pinned{false};
+  std::atomic<bool> may_leave{false};
+  std::thread user([&] {
+    const PinnedSlot pin(handle, Kind::kOptions);
+    pinned = true;
+    while (!may_leave.load()) std::this_thread::yield();
+  });
+  while (!pinned.load()) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    int failed = 0;
+    if (!Invalidate(handle)) failed |= 1;
+    Reclaim(handle).reset();
+    if (pypto_worker_check(worker_) != PYPTO_ERROR_FAILED_PRECONDITION) failed |= 2;
+    if (pypto_tensor_release(tensor_) != PYPTO_OK) failed |= 4;
+    pypto_options* fresh = nullptr;
+    if (pypto_options_create(nullptr, &fresh) != PYPTO_OK || pypto_options_release(fresh) != PYPTO_OK) failed |= 8;
+    _exit(failed);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  may_leave = true;
+  user.join();
+  EXPECT_TRUE(Invalidate(handle));
+  Reclaim(handle).reset();
 }
 
 // A release waits for a call of another thread that uses the handle.

@@ -129,6 +129,18 @@ TEST_F(LaunchTest, WrongArgumentsLeaveTheNextLaunchRight) {
   EXPECT_EQ(pypto_registration_launch(registration_, many.data(), many.size(), nullptr), PYPTO_ERROR_TYPE_MISMATCH);
 }
 
+// A list that no memory can hold: the allocation throws inside the worker, and the fence stops it.
+TEST_F(LaunchTest, AThrowInsideTheWorkerLeavesItUsable) {
+  Floats x(4, 1.0F);
+  Floats out(4, 0.0F);
+  const std::array<pypto_argument, 3> arguments = {x.Argument(), Resident(weight_), out.Argument()};
+  EXPECT_EQ(pypto_registration_launch(registration_, arguments.data(), SIZE_MAX / 64, nullptr),
+            PYPTO_ERROR_OUT_OF_HOST_MEMORY);
+  EXPECT_THAT(LastMessage(), HasSubstr("no memory left"));
+  EXPECT_EQ(pypto_registration_launch(registration_, arguments.data(), 3, nullptr), PYPTO_OK) << LastMessage();
+  EXPECT_EQ(out.data[63], 1.5F);
+}
+
 TEST_F(LaunchTest, TimesAndReport) {
   Floats x(64, 1.0F);
   Floats out(64, 0.0F);
