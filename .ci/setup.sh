@@ -11,8 +11,6 @@ command -v cmake >/dev/null || need_debian+=(cmake)
 [ -e /usr/include/gmock/gmock.h ] || need_debian+=(libgmock-dev)
 [ -e /usr/include/benchmark/benchmark.h ] || need_debian+=(libbenchmark-dev)
 command -v ccache >/dev/null || need_debian+=(ccache)
-# For tests/fuzz/run.sh.
-command -v clang++-16 >/dev/null || need_debian+=(clang-16 libclang-rt-16-dev)
 command -v clang++ >/dev/null || need_debian+=(clang)
 command -v pkg-config >/dev/null || need_debian+=(pkg-config)
 # A test embeds the interpreter: its header and its shared library.
