@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -110,6 +111,15 @@ def test_a_framework_that_embeds_python(framework):
     build, programs, source = framework
     printed = run([str(build / "embedding"), *programs, sys.executable, str(source / "inside.py")])
     assert printed.splitlines() == ["Python is done", "0 failures, 4 arguments"]
+
+
+def test_the_interpreter_takes_the_library_that_is_loaded(framework, installed_prefix):
+    """A program that runs on the library of an install prefix and imports the wheel still has one runtime."""
+    build, programs, source = framework
+    library = next(Path(installed_prefix).glob("**/libpypto.so.0"))
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(library.parent), "EXPECTED_LIBRARY": str(library)}
+    command = [str(build / "embedding"), *programs, sys.executable, str(source / "inside.py")]
+    assert run(command, env=environment).splitlines() == ["Python is done", "0 failures, 4 arguments"]
 
 
 def test_one_header_at_a_time(tmp_path):

@@ -1,6 +1,8 @@
 """Runs inside the framework's process while its own threads dispatch: one runtime serves both."""
 
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +12,10 @@ from pypto.runtime import ChipWorker, RunConfig
 
 assert pypto.get_global_config("foreign.mark") == 42, "the process has two runtimes"
 assert testing.live_bytes() > 0, "the framework's tensors are on another mock"
+loaded = {
+    line.split(maxsplit=5)[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libpypto.so" in line
+}
+assert loaded == {os.environ.get("EXPECTED_LIBRARY", str(Path(pypto.__file__).parent / "libpypto.so.0"))}, loaded
 add = ir.load(sys.argv[1])
 with ChipWorker(config=RunConfig()) as worker:
     handle = worker.register(add)
