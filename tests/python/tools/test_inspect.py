@@ -8,6 +8,7 @@ import torch
 
 from pypto import ir
 from pypto.tools import inspect
+from scripts import run_python
 
 GOLDEN = sorted((Path(__file__).resolve().parents[2] / "data").glob("program_v*/*.pto"))
 
@@ -34,6 +35,31 @@ def test_equal_input_gives_equal_bytes(add_program, tmp_path):
     add_program.save(tmp_path / "one.pto")
     add_program.save(tmp_path / "two.pto")
     assert (tmp_path / "one.pto").read_bytes() == (tmp_path / "two.pto").read_bytes()
+
+
+SAVE = """
+    import hashlib, pypto
+    from pypto import ir
+
+    ROWS = pypto.frontend.dynamic("rows")
+
+    @pypto.frontend.jit
+    def kernel(x: pypto.Tensor([ROWS, 32], pypto.DT_FP16), w: pypto.Tensor([32, 16], pypto.DT_FP16),
+               out: pypto.Tensor([ROWS, 16], pypto.DT_FP32)):
+        for i in pypto.loop(0, x.shape[0], 8):
+            out[i : i + 8, :] = pypto.exp(pypto.matmul(x[i : i + 8, :], w, out_dtype=pypto.DT_FP32))
+
+    path = "PATH"
+    ir.compile(kernel).save(path)
+    print(hashlib.sha256(open(path, "rb").read()).hexdigest())
+"""
+
+
+def test_other_processes_write_the_same_bytes(tmp_path):
+    code = SAVE.replace("PATH", str(tmp_path / "one.pto"))
+    hashes = {run_python(code, PYTHONHASHSEED=seed).stdout for seed in ("1", "2", "77")}
+    assert len(hashes) == 1
+    assert len(hashes.pop()) == 65
 
 
 def test_the_report_names_everything(add_program, tmp_path, capsys):
