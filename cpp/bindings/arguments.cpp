@@ -103,7 +103,7 @@ bool Arguments::NoteWritten() {
 
 bool NoteWrittenTensors(PyObject* tensors) {
   PyObject* module = PyImport_ImportModule("pypto.runtime._torch");
-  PyObject* noted = module != nullptr ? PyObject_CallMethod(module, "note_written", "O", tensors) : nullptr;
+  PyObject* noted = module != nullptr ? PyObject_CallMethod(module, "note_written", "(O)", tensors) : nullptr;
   Py_XDECREF(module);
   Py_XDECREF(noted);
   return noted != nullptr;

@@ -114,10 +114,15 @@ Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity, Fit fit) {
     chunk.used += 1;
     return address;
   }
-  uint64_t chunk = kChunkBytes;
+  return fit == Fit::kRoomy ? TakeChunk(kChunkBytes, capacity) : TakeTightChunk(capacity);
+}
+
+// A quarter of what is free, so that large blocks find room too, and less where that is refused.
+Result<uint64_t> DeviceAllocator::TakeTightChunk(uint64_t capacity) {
+  PYPTO_ASSIGN_OR_RETURN(const acl::MemoryInfo memory, acl::QueryMemory(table_));
+  uint64_t chunk = std::max(capacity, std::min(kChunkBytes, memory.free / 4) / kGranule * kGranule);
   Result<uint64_t> start = TakeChunk(chunk, capacity);
-  while (fit == Fit::kTight && !start.ok() && start.status().code() == StatusCode::kOutOfDeviceMemory &&
-         chunk > capacity) {
+  while (!start.ok() && start.status().code() == StatusCode::kOutOfDeviceMemory && chunk > capacity) {
     chunk = std::max(capacity, chunk / 2 / kGranule * kGranule);
     start = TakeChunk(chunk, capacity);
   }

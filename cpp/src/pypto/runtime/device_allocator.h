@@ -60,6 +60,7 @@ class DeviceAllocator {
   enum class Fit : uint8_t { kRoomy, kTight };
   base::Result<uint64_t> Take(uint64_t bytes, MemoryKind kind, Fit fit, Live* live);
   base::Result<uint64_t> TakeSmall(uint64_t capacity, Fit fit);
+  base::Result<uint64_t> TakeTightChunk(uint64_t capacity);
   base::Result<uint64_t> TakeChunk(uint64_t bytes, uint64_t capacity);
   base::Result<uint64_t> AskLibrary(uint64_t bytes);
   base::Status GiveBack(uint64_t address, uint64_t bytes);
