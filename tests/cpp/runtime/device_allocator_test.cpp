@@ -15,6 +15,7 @@ namespace {
 using base::StatusCode;
 using testing::FakeAcl;
 
+constexpr uint64_t kKiB = uint64_t{1} << 10;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 class DeviceAllocatorTest : public ::testing::Test {
@@ -122,17 +123,17 @@ TEST_F(DeviceAllocatorTest, UsedUpSaysAskedFreeTotalAndHolders) {
 TEST_F(DeviceAllocatorTest, ASmallDeviceIsUsedToTheEnd) {
   fake_.memory_limit = kMiB;  // less than a chunk
   uint64_t taken = 0;
-  for (const uint64_t bytes : {uint64_t{100}, 200 * 1024, 300 * 1024, 100 * 1024, uint64_t{4000}}) {
+  for (const uint64_t bytes : {uint64_t{100}, 200 * kKiB, 300 * kKiB, 100 * kKiB, uint64_t{4000}}) {
     EXPECT_NE(Take(bytes), 0u);
     taken += bytes;
   }
   EXPECT_EQ(allocator_.bytes(MemoryKind::kResident), taken);
-  const auto failed = allocator_.Allocate(600 * 1024, MemoryKind::kResident, "too large");
+  const auto failed = allocator_.Allocate(600 * kKiB, MemoryKind::kResident, "too large");
   ASSERT_FALSE(failed.ok());
-  EXPECT_EQ(failed.status().memory_shortage()->asked, 600u * 1024);
-  EXPECT_LT(failed.status().memory_shortage()->free, 600u * 1024);
+  EXPECT_EQ(failed.status().memory_shortage()->asked, 600 * kKiB);
+  EXPECT_LT(failed.status().memory_shortage()->free, 600 * kKiB);
   EXPECT_EQ(failed.status().memory_shortage()->total, kMiB);
-  EXPECT_NE(Take(64 * 1024), 0u);
+  EXPECT_NE(Take(64 * kKiB), 0u);
 }
 
 TEST_F(DeviceAllocatorTest, ALargeBlockNeedsNoWholePageWhenThereIsNone) {
