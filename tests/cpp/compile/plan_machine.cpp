@@ -54,6 +54,7 @@ class PlanMachine {
           const int64_t step = Value(node.step);
           for (int64_t i = start; step > 0 ? i < stop : i > stop; i += step) {
             bindings_.loops[node.loop] = i;
+            for (const uint32_t storage : node.fresh) buffers_[storage] = nullptr;
             RunNodes(node.body);
           }
           break;
@@ -68,10 +69,7 @@ class PlanMachine {
     return std::make_shared<std::vector<double>>(static_cast<size_t>(count), Poison());
   }
 
-  bool IsOutcast(uint32_t storage) const {
-    const TensorClass tensor_class = plan_.storages[storage].tensor_class;
-    return tensor_class == TensorClass::kAssembleOutcast || tensor_class == TensorClass::kExclusiveOutcast;
-  }
+  bool IsOutcast(uint32_t storage) const { return program::IsOutcast(plan_.storages[storage].tensor_class); }
 
   void Take(uint32_t storage, std::array<int64_t, 3>& taken) {
     const auto pool = static_cast<size_t>(plan_.storages[storage].tensor_class) - 1;

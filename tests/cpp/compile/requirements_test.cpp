@@ -95,6 +95,31 @@ TEST(Requirements, ATensorDeclaredInTheLoopIsNotLiveIntoTheNextIteration) {
   EXPECT_TRUE(plan.roots[2].live_after.empty());
 }
 
+TEST(Requirements, ATensorThatInnerIterationsAssembleBeginsAnewWithEachOuterOne) {
+  Kernel k;
+  const TensorId x = k.Param("x", {64, 16});
+  const TensorId out = k.Param("out", {64, 16});
+  const TensorId outside = k.Declare("outside", {16, 16});
+  k.Loop(0, 64, 16, [&](ExprId i) {
+    const TensorId block = k.Declare("block", {16, 16});
+    k.Loop(0, 16, 8, [&](ExprId j) {
+      const TensorId rows = k.Exp(k.Slice(x, {8, 16}, {k.exprs().Add(i, j), k.C(0)}));
+      k.Assemble(block, rows, {j, k.C(0)});
+      k.Assemble(outside, rows, {j, k.C(0)});
+    });
+    k.Loop(0, 16, 16, [&](ExprId) { k.Assemble(out, k.Add(block, outside), {i, k.C(0)}); });
+  });
+  const auto image = k.CompileImage();
+  const program::Plan& plan = image->plan;
+  const uint32_t block = StorageNamed(plan, "block");
+  ASSERT_EQ(plan.control.size(), 1U);
+  EXPECT_EQ(plan.control[0].fresh, std::vector<uint32_t>{block});
+  EXPECT_TRUE(plan.control[0].body[0].fresh.empty());
+  ASSERT_EQ(plan.roots.size(), 2U);
+  EXPECT_EQ(plan.roots[0].live_after, (std::vector<uint32_t>{StorageNamed(plan, "outside"), block}));
+  EXPECT_EQ(plan.roots[1].live_after, std::vector<uint32_t>{StorageNamed(plan, "outside")});
+}
+
 TEST(Requirements, OfTwoBranchesTheLargerCounts) {
   Kernel k;
   const TensorId x = k.Param("x", {16, 16});

@@ -291,6 +291,67 @@ TEST(Pools, ParallelIterationsUseCopiesInTurn) {
   }
 }
 
+// out[b] = the sum of what two inner iterations put into a tensor that each outer iteration makes anew.
+std::shared_ptr<const program::Image> AssembledPerIteration(const program::PlanOptions& options, bool parallel) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {8, 2, 16});
+  const uint32_t out = maker.Parameter(DType::kFp32, {8, 2, 16});
+  const uint32_t part = maker.Storage(TensorClass::kAssembleOutcast, DType::kFp32, {2, 16});
+  const uint32_t outer = maker.NewLoop();
+  const uint32_t fill = maker.NewLoop();
+  const uint32_t take = maker.NewLoop();
+  const ExprId b = maker.LoopIndex(outer);
+  const ExprId zero = maker.Const(0);
+  LeafMaker put = maker.Leaf({1, 1, 16}, {1, 1, 16});
+  const ExprId row = maker.exprs().Mul(maker.LoopIndex(fill), maker.Const(16));
+  put.Op(OpCode::kAdd, {put.Window(x, {b, maker.LoopIndex(fill), zero}), LeafMaker::Float(1)},
+         put.Strided(part, row, {0, 0, 1}, {1, 1, 16}, {}));
+  const uint32_t first = maker.Root({put}, {}, {part});
+  LeafMaker get = maker.Leaf({1, 1, 16}, {1, 1, 16});
+  const ExprId from = maker.exprs().Mul(maker.LoopIndex(take), maker.Const(16));
+  get.Op(OpCode::kCopy, {get.Strided(part, from, {0, 0, 1}, {1, 1, 16}, {})},
+         get.Window(out, {b, maker.LoopIndex(take), zero}));
+  const uint32_t second = maker.Root({get}, {}, {part});
+  const auto inner = [&](uint32_t loop, uint32_t root) {
+    return PlanMaker::Loop(loop, zero, maker.Const(2), maker.Const(1), {PlanMaker::Run(root)});
+  };
+  auto loop = PlanMaker::Loop(outer, zero, maker.Const(8), maker.Const(1), {inner(fill, first), inner(take, second)});
+  loop.fresh = {part};
+  loop.parallel = parallel;
+  maker.SetControl({loop});
+  maker.SetWorkspace({0, 512, 0}, 512);
+  maker.plan().options = options;
+  return maker.Finish();
+}
+
+TEST(Pools, ATensorOfAnIterationTakesABufferForEach) {
+  const auto run = [](const program::PlanOptions& options, bool parallel) {
+    return CheckAgainstReference(AssembledPerIteration(options, parallel),
+                                 {{RandomValues(DType::kFp32, 256, -9, 9, 1)}, {std::vector<double>(256)}});
+  };
+  const auto whole = run({}, false);
+  EXPECT_EQ(whole.statistics.device_tasks, 1u);
+  EXPECT_EQ(whole.statistics.peak_bytes[1], 8u * 512);
+  for (const uint32_t depth : {1u, 2u, 3u}) {
+    program::PlanOptions options;
+    options.stitch_function_num_per_pool = {0, depth, 0};
+    const auto result = run(options, false);
+    EXPECT_EQ(result.bytes, whole.bytes);
+    EXPECT_EQ(result.statistics.alloc_failures, (8 + depth - 1) / depth - 1);
+    EXPECT_EQ(result.statistics.peak_bytes[1], depth * 512);
+  }
+  for (const uint32_t count : {1u, 3u, 5u}) {
+    program::PlanOptions options;
+    options.stitch_function_max_num = count;
+    EXPECT_EQ(run(options, false).bytes, whole.bytes);
+  }
+  program::PlanOptions options;
+  options.parallelism = 4;
+  const auto spread = run(options, true);
+  EXPECT_EQ(spread.bytes, whole.bytes);
+  for (uint32_t copy = 0; copy < 4; ++copy) EXPECT_EQ(spread.statistics.copy_peak_bytes[copy][1], 2u * 512);
+}
+
 TEST(Pools, SubmitBeforeLoopClosesATaskThatIsNotEmpty) {
   PlanMaker maker;
   const uint32_t x = maker.Parameter(DType::kFp32, {4});

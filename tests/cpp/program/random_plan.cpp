@@ -169,6 +169,7 @@ ControlNode RandomControl(Plan& plan, Random& random, int depth, ExprId index) {
     node.step = pool.Const(1 + random.Pick(8));
     node.parallel = random.Coin();
     node.submit_before = random.Coin();
+    if (random.Coin()) node.fresh = {4};
     node.body = RandomNodes(plan, random, depth - 1, pool.LoopIndex(node.loop));
   } else if (kind == 1) {
     node.kind = ControlNode::Kind::kIf;
@@ -249,6 +250,7 @@ Plan SamplePlan() {
   loop.stop = pool.Symbol(0);
   loop.step = pool.Const(32);
   loop.body = {ControlNode{}};
+  loop.fresh = {4};
   ControlNode branch;
   branch.kind = ControlNode::Kind::kIf;
   branch.condition = pool.Scalar(0);

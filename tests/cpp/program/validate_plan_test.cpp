@@ -181,6 +181,8 @@ TEST(ValidatePlanTest, ControlTree) {
       {"loop 4 is unknown", [](Plan& p) { p.control[0].loop = 4; }},
       {"loop 0 is unknown or used twice", [](Plan& p) { p.control.push_back(p.control[0]); }},
       {"the step of loop 0 is zero", [](Plan& p) { p.control[0].step = p.exprs.Const(0); }},
+      {"begins storage 2 anew", [](Plan& p) { p.control[0].fresh = {2}; }},
+      {"begins storage 99 anew", [](Plan& p) { p.control[0].fresh = {4, 99}; }},
       {"the control tree names expression", [](Plan& p) { p.control[0].stop = kNoExpr; }},
       {"the control tree names expression", [](Plan& p) { p.control[1].condition = 123456; }},
   });

@@ -177,6 +177,8 @@ def test_after_a_run_by_memory(case):
 def test_several_generations_are_alive_in_one_task(worker, record_log):
     run = Bench(worker, record_log, generations, [torch.randn(16, 16)], [(48, 16)]).run()
     assert run.report.peak_bytes["exclusive_outcast"] > 3 * 1024
+    run = Bench(worker, record_log, assembled, [torch.randn(64, 16)], [(64, 16)]).run()
+    assert run.recommended == [16, 4, 0]
     run = Bench(worker, record_log, exclusive, [torch.randn(64, 16)], [(64, 16)]).run()
     assert run.recommended == [16, 0, 8]
 

@@ -103,6 +103,8 @@ void Classify(Context& context) {
     variable.tensor_class = ClassOf(context, id);
     if (variable.single_instance) continue;
     variable.storage = AddStorage(context, id, variable.tensor_class);
+    const bool in_loop = variable.declared_loop != kNone && variable.declared_loop != 0;
+    if (in_loop) context.loops[variable.declared_loop].fresh.push_back(variable.storage);
   }
 }
 

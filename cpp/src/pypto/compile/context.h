@@ -64,6 +64,7 @@ struct Loop {
   bool submit_before = false;
   uint32_t first_step = 0;
   uint32_t end_step = 0;
+  std::vector<uint32_t> fresh;  // outcasts declared in its body: they begin anew with each iteration
 };
 
 // Steps that make one root function, if any of them computes something.

@@ -21,6 +21,7 @@ program::ControlNode EmitLoop(Context& context, const Control& item) {
   node.step = loop.step;
   node.parallel = loop.parallel;
   node.submit_before = loop.submit_before;
+  node.fresh = loop.fresh;
   node.body = EmitItems(context, item.body);
   return node;
 }

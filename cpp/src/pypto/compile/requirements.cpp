@@ -67,6 +67,13 @@ class LivenessPass {
   OutcastSet NewSet() const { return OutcastSet(storage_of_.size()); }
   Effect NewEffect() const { return {NewSet(), NewSet(), NewSet()}; }
 
+  // What begins anew with each iteration of a loop.
+  OutcastSet FreshOf(const Control& item) const {
+    OutcastSet fresh = NewSet();
+    for (const uint32_t storage : context_.loops[item.loop].fresh) fresh.Insert(bit_of_[storage]);
+    return fresh;
+  }
+
   Effect EffectOfRun(uint32_t run) const {
     Effect effect = NewEffect();
     for (const OutcastUse& use : context_.run_uses[run]) {
@@ -84,6 +91,7 @@ class LivenessPass {
     if (item.kind == Control::Kind::kRun) return EffectOfRun(item.run);
     Effect effect = EffectOfItems(item.body);
     if (item.kind == Control::Kind::kLoop) {
+      effect.reads.Remove(FreshOf(item));
       if (TripsOf(item).first == 0) effect.renews = NewSet();
       return effect;
     }
@@ -137,7 +145,8 @@ class LivenessPass {
     } else if (item.kind == Control::Kind::kLoop) {
       OutcastSet around = live;
       if (TripsOf(item).second > 1) {
-        const Effect body = EffectOfItems(item.body);
+        Effect body = EffectOfItems(item.body);
+        body.reads.Remove(FreshOf(item));
         around.Unite(body.reads);
         written.Unite(body.writes);
       }

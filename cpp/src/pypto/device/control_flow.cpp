@@ -53,6 +53,7 @@ bool ControlFlow::Loop(const ControlProgram& node, Place place) {
   for (int64_t index = start; step > 0 ? index < stop : index > stop;) {
     if (Aborted()) return false;
     launch_.frame().loop_index(node.loop) = index;
+    stitcher_.BeginAnew(node.fresh);
     if (!Walk(node.body, assigns ? Place{next_copy, true} : place)) return false;
     if (++next_copy == copies) next_copy = 0;
     if (__builtin_add_overflow(index, step, &index)) break;

@@ -129,6 +129,7 @@ std::vector<ControlProgram> LoadedExecutable::BuildControl(const std::vector<pro
     program.condition = node.condition;
     program.parallel = node.parallel;
     program.submit_before = node.submit_before;
+    program.fresh = node.fresh;
     program.place = node.place;
     program.varying = Varying({node.start, node.stop, node.step, node.condition});
     program.body = BuildControl(node.body);

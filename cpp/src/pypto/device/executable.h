@@ -33,6 +33,7 @@ struct ControlProgram {
   ExprId condition = program::kNoExpr;
   bool parallel = false;
   bool submit_before = false;
+  std::vector<uint32_t> fresh;  // outcasts that begin anew with each iteration
   std::vector<ExprId> varying;  // as in RootProgram, for start … condition
   std::vector<ControlProgram> body;
   std::vector<ControlProgram> otherwise;

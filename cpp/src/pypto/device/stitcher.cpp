@@ -1,6 +1,7 @@
 // Makes instances, task by task.
 #include "pypto/device/stitcher.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -63,6 +64,15 @@ bool Stitcher::AddInstance(uint32_t root, uint32_t copy) {
   ++task_->figures.instances;
   ++counts_.root_instances;
   return task_->figures.instances < launch_->budget().max_instances_per_task || Submit();
+}
+
+void Stitcher::BeginAnew(const std::vector<uint32_t>& outcasts) {
+  for (const uint32_t outcast : outcasts) {
+    if (!pools_.present(outcast)) continue;
+    const std::vector<uint32_t>& held = pools_.held();
+    pools_.Drop(static_cast<size_t>(std::find(held.begin(), held.end(), outcast) - held.begin()));
+    bindings_[outcast] = {};
+  }
 }
 
 bool Stitcher::ChooseLeaves(const RootProgram& root) {

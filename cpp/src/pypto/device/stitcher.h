@@ -40,6 +40,8 @@ class Stitcher {
   void Begin(const LoadedExecutable& executable, LaunchState* launch, TaskSink* sink, Fault* fault);
   // Adds an instance of `root` in workspace copy `copy`, for the present loop indices. False: the launch is over.
   bool AddInstance(uint32_t root, uint32_t copy);
+  // Forgets what these outcasts held: the next instance that writes one takes a buffer for it.
+  void BeginAnew(const std::vector<uint32_t>& outcasts);
   // Closes the present task unless it is empty. False: the launch is over.
   bool Submit();
   // The launch has ended well.

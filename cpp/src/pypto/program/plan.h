@@ -25,6 +25,10 @@ enum class TensorClass : uint8_t {
   kExclusiveOutcast = 3,  // written whole by one instance, read by others
 };
 
+constexpr bool IsOutcast(TensorClass tensor_class) noexcept {
+  return tensor_class == TensorClass::kAssembleOutcast || tensor_class == TensorClass::kExclusiveOutcast;
+}
+
 // Memory that leaves load from and store to. Views have none, leaf-local values are Locals.
 struct Storage {
   std::string name;
@@ -131,6 +135,7 @@ struct ControlNode {
   ExprId step = kNoExpr;
   bool parallel = false;
   bool submit_before = false;
+  std::vector<uint32_t> fresh;  // outcasts that begin anew with each iteration: its first write takes a buffer
   // kIf
   ExprId condition = kNoExpr;
   std::vector<ControlNode> body;       // of the loop, or the branch taken when the condition is not 0

@@ -149,6 +149,7 @@ void Code(A& archive, Coded<A, ControlNode>& node) {
     archive.Number(node.step);
     archive.Bool(node.parallel);
     archive.Bool(node.submit_before);
+    Numbers(archive, node.fresh);
   }
   if (node.kind == ControlNode::Kind::kIf) archive.Number(node.condition);
   if (node.kind != ControlNode::Kind::kRoot) archive.List(node.body, [&](auto& child) { Code(archive, child); });

@@ -167,6 +167,12 @@ class Lister {
     Line(3, what + ") of " + std::string(InfoOf(op.compute_dtype).name), op.place);
   }
 
+  std::string Fresh(const std::vector<uint32_t>& storages) const {
+    std::string text;
+    for (const uint32_t storage : storages) text += (text.empty() ? " fresh " : " ") + StorageName(storage);
+    return text;
+  }
+
   void ListControl(const std::vector<ControlNode>& nodes, int depth) {
     for (const ControlNode& node : nodes) {
       switch (node.kind) {
@@ -174,7 +180,8 @@ class Lister {
         case ControlNode::Kind::kLoop:
           Line(depth,
                Format("loop i%u in (", node.loop) + Text(node.start) + ", " + Text(node.stop) + ", " + Text(node.step) +
-                   ")" + (node.parallel ? " parallel" : "") + (node.submit_before ? " submit_before" : ""),
+                   ")" + (node.parallel ? " parallel" : "") + (node.submit_before ? " submit_before" : "") +
+                   Fresh(node.fresh),
                node.place);
           ListControl(node.body, depth + 1);
           break;

@@ -56,6 +56,11 @@ class ControlValidator {
       return Unsound("loop %u is unknown or used twice", node.loop);
     for (const ExprId id : {node.start, node.stop, node.step}) PYPTO_RETURN_IF_ERROR(CheckExpr(id));
     if (plan_.exprs.IsConstant(node.step, 0)) return Unsound("the step of loop %u is zero", node.loop);
+    for (const uint32_t storage : node.fresh) {
+      if (storage >= plan_.storages.size() || !IsOutcast(plan_.storages[storage].tensor_class)) {
+        return Unsound("loop %u begins storage %u anew, which is no outcast", node.loop, storage);
+      }
+    }
     used_[node.loop] = true;
     open_[node.loop] = true;
     PYPTO_RETURN_IF_ERROR(Check(node.body, depth + 1));

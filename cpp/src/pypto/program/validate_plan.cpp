@@ -109,10 +109,6 @@ Status CheckWorkspace(const Plan& plan, std::vector<ExprId>& sizes) {
   return fits ? OkStatus() : Unsound("a workspace option is outside of its range");
 }
 
-bool IsOutcast(TensorClass tensor_class) {
-  return tensor_class == TensorClass::kAssembleOutcast || tensor_class == TensorClass::kExclusiveOutcast;
-}
-
 // Marks what a root function lists and checks the lists.
 Status MarkLists(const Plan& plan, const RootFunction& root, RootMarks& marks) {
   ++marks.root;
