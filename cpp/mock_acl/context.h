@@ -27,6 +27,25 @@ class Context : public HandleObject {
   std::atomic<bool> stop_on_failure{false};
 };
 
+// The context that an object belongs to. Closing a context looks through all live objects while others are closed and
+// taken again: what it sees of those may be old or new, but is never torn.
+class ContextLink {
+ public:
+  ContextLink() noexcept = default;
+  ContextLink(const ContextLink&) = delete;
+  ContextLink& operator=(const ContextLink& other) noexcept { return *this = static_cast<Context*>(other); }
+  ContextLink& operator=(Context* context) noexcept {
+    context_.store(context, std::memory_order_relaxed);
+    return *this;
+  }
+  ~ContextLink() = default;
+  operator Context*() const noexcept { return context_.load(std::memory_order_relaxed); }
+  Context* operator->() const noexcept { return *this; }
+
+ private:
+  std::atomic<Context*> context_{nullptr};
+};
+
 // An event of one context. The latest record point is guarded by `lock`.
 class Event : public HandleObject {
  public:
@@ -35,7 +54,7 @@ class Event : public HandleObject {
     return latest;
   }
 
-  Context* context = nullptr;
+  ContextLink context;
   uint32_t flags = 0;
   bool extended = false;  // made by aclrtCreateEventExWithFlag
   SpinLock lock;
@@ -50,14 +69,14 @@ class Function : public HandleObject {
   Binary* binary = nullptr;
   // Of the binary, beside the name: a launch looks at nothing else.
   const KernelImage* image = nullptr;
-  Context* context = nullptr;
+  ContextLink context;
   std::string name;
 };
 
 // Bytes given to aclrtCreateBinary are not kept: that route is not offered.
 class Binary : public HandleObject {
  public:
-  Context* context = nullptr;
+  ContextLink context;
   std::unique_ptr<KernelImage> image;
   std::vector<Function*> functions;
   uint64_t address = 0;  // of the copy in device memory

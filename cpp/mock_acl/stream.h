@@ -142,7 +142,7 @@ class Stream : public HandleObject {
   bool FallAsleep(uint64_t seen_tail);
   void Shake();
 
-  Context* context_ = nullptr;
+  ContextLink context_;
   Services services_;
   uint32_t flags_ = 0;
   int32_t id_ = 0;
