@@ -36,7 +36,7 @@ program::DType ToDType(int number) {
   return static_cast<program::DType>(number);
 }
 
-// ("tensor", id), ("float", value), ("int", value), ("expr", id) or ("scalar", index).
+// ("tensor", id), ("float", value), ("int", value), ("expr", id), ("float_expr", id) or ("scalar", index).
 program::Operand ToOperand(const std::pair<std::string, nb::object>& item) {
   program::Operand operand;
   const std::string& kind = item.first;
@@ -51,6 +51,9 @@ program::Operand ToOperand(const std::pair<std::string, nb::object>& item) {
     operand.int_value = nb::cast<int64_t>(item.second);
   } else if (kind == "expr") {
     operand.kind = program::Operand::Kind::kExpr;
+    operand.expr = nb::cast<ExprId>(item.second);
+  } else if (kind == "float_expr") {
+    operand.kind = program::Operand::Kind::kFloatExpr;
     operand.expr = nb::cast<ExprId>(item.second);
   } else if (kind == "scalar") {
     operand.kind = program::Operand::Kind::kScalar;
@@ -110,7 +113,9 @@ std::string ExprText(Builder& builder, ExprId id) {
   const program::Program& traced = builder.program();
   return builder.exprs().ToText(CheckExpr(builder, id), [&traced](const program::ExprNode& leaf) {
     if (leaf.op == program::ExprOp::kSymbol && leaf.a < traced.symbols.size()) return traced.symbols[leaf.a].name;
-    if (leaf.op == program::ExprOp::kScalar && leaf.a < traced.scalars.size()) return traced.scalars[leaf.a].name;
+    const bool scalar = leaf.op == program::ExprOp::kScalar || leaf.op == program::ExprOp::kFloatScalar;
+    if (scalar && leaf.a < traced.scalars.size()) return traced.scalars[leaf.a].name;
+    if (leaf.op == program::ExprOp::kSlot) return "slot" + std::to_string(leaf.a);
     return "loop" + std::to_string(leaf.a);
   });
 }
@@ -123,6 +128,16 @@ std::vector<uint32_t> ExprLoops(Builder& builder, ExprId id) {
     if (node.op == program::ExprOp::kLoopIndex) loops.push_back(node.a);
   }
   return loops;
+}
+
+std::vector<uint32_t> ExprSlots(Builder& builder, ExprId id) {
+  std::vector<uint32_t> slots;
+  const ExprId root[] = {CheckExpr(builder, id)};
+  for (const ExprId each : program::CloseUnderChildren(builder.exprs().nodes(), root)) {
+    const program::ExprNode& node = builder.exprs().node(each);
+    if (node.op == program::ExprOp::kSlot) slots.push_back(node.a);
+  }
+  return slots;
 }
 
 void bind_parameters(nb::class_<Builder>& builder) {
@@ -223,6 +238,33 @@ void bind_statements(nb::class_<Builder>& builder) {
           },
           nb::arg("destination"), nb::arg("source"), nb::arg("offsets"))
       .def(
+          "read_cell",
+          [](Builder& self, TensorId tensor, const Exprs& indices) {
+            CheckTensor(self, tensor);
+            return Unwrap(self.ReadCell(tensor, indices));
+          },
+          nb::arg("tensor"), nb::arg("indices"), "Reads a cell of an integer tensor; returns its expression.")
+      .def(
+          "add_slot",
+          [](Builder& self, const std::string& name, bool is_float) {
+            return self.AddSlot(name, is_float ? program::ScalarKind::kFloat : program::ScalarKind::kInt);
+          },
+          nb::arg("name"), nb::arg("is_float"), "Adds a number that statements set while the kernel runs.")
+      .def(
+          "set_slots",
+          [](Builder& self, const std::vector<std::pair<uint32_t, ExprId>>& values) {
+            std::vector<program::SlotValue> sets;
+            for (const auto& [slot, value] : values) sets.push_back({slot, value});
+            ThrowIfError(self.SetSlots(std::move(sets)));
+          },
+          nb::arg("values"), "Sets slots, all at once.")
+      .def(
+          "check",
+          [](Builder& self, ExprId condition, std::string text) {
+            ThrowIfError(self.Check(condition, std::move(text)));
+          },
+          nb::arg("condition"), nb::arg("text"), "A kernel fault with this text where the condition is 0.")
+      .def(
           "begin_loop",
           [](Builder& self, const std::string& name, ExprId start, ExprId stop, ExprId step, bool parallel,
              bool submit_before) { return Unwrap(self.BeginLoop(name, start, stop, step, parallel, submit_before)); },
@@ -255,9 +297,16 @@ void bind_expressions(nb::class_<Builder>& builder) {
           [](Builder& self, ExprId a, ExprId b) { return self.exprs().Mul(CheckExpr(self, a), CheckExpr(self, b)); },
           nb::arg("a"), nb::arg("b"))
       .def(
+          "slot", [](Builder& self, uint32_t slot) { return self.exprs().Slot(slot); }, nb::arg("slot"))
+      .def(
+          "float_const", [](Builder& self, double value) { return self.exprs().Float(value); }, nb::arg("value"))
+      .def(
+          "float_scalar", [](Builder& self, uint32_t index) { return self.exprs().FloatScalar(index); },
+          nb::arg("index"), "The floating parameter of that index as an expression.")
+      .def(
           "make_expr",
           [](Builder& self, int op, ExprId a, std::optional<ExprId> b, std::optional<ExprId> c) {
-            if (op < static_cast<int>(program::ExprOp::kDiv) || op > static_cast<int>(program::ExprOp::kSelect)) {
+            if (op < static_cast<int>(program::ExprOp::kDiv) || op > static_cast<int>(program::kLastExprOp)) {
               throw nb::value_error("unknown expression operator");
             }
             return Unwrap(self.exprs().Make(static_cast<program::ExprOp>(op), CheckExpr(self, a),
@@ -272,13 +321,14 @@ void bind_expressions(nb::class_<Builder>& builder) {
       .def(
           "expr_range", [](Builder& self, ExprId id) { return self.exprs().Range(CheckExpr(self, id)); },
           nb::arg("expr"), "Least and greatest value the expression can be proven to have.")
+      .def("expr_slots", &ExprSlots, nb::arg("expr"), "Slots that the expression holds.")
       .def("expr_loops", &ExprLoops, nb::arg("expr"), "Loops whose indices the expression holds.")
       .def(
           "expr_is_leaf",
           [](Builder& self, ExprId id) {
             const program::ExprOp op = self.exprs().node(CheckExpr(self, id)).op;
             return op == program::ExprOp::kSymbol || op == program::ExprOp::kScalar ||
-                   op == program::ExprOp::kLoopIndex;
+                   op == program::ExprOp::kLoopIndex || op == program::ExprOp::kSlot;
           },
           nb::arg("expr"), "Whether it is a dim, a parameter or a loop index.")
       .def("expr_text", &ExprText, nb::arg("expr"));

@@ -66,10 +66,25 @@ nb::list OperationRows() {
 nb::dict ExpressionOperators() {
   nb::dict codes;
   const std::pair<const char*, program::ExprOp> named[] = {
-      {"div", program::ExprOp::kDiv}, {"mod", program::ExprOp::kMod}, {"min", program::ExprOp::kMin},
-      {"max", program::ExprOp::kMax}, {"eq", program::ExprOp::kEq},   {"ne", program::ExprOp::kNe},
-      {"lt", program::ExprOp::kLt},   {"le", program::ExprOp::kLe},   {"and", program::ExprOp::kAnd},
-      {"or", program::ExprOp::kOr},   {"not", program::ExprOp::kNot}, {"select", program::ExprOp::kSelect},
+      {"div", program::ExprOp::kDiv},
+      {"mod", program::ExprOp::kMod},
+      {"min", program::ExprOp::kMin},
+      {"max", program::ExprOp::kMax},
+      {"eq", program::ExprOp::kEq},
+      {"ne", program::ExprOp::kNe},
+      {"lt", program::ExprOp::kLt},
+      {"le", program::ExprOp::kLe},
+      {"and", program::ExprOp::kAnd},
+      {"or", program::ExprOp::kOr},
+      {"not", program::ExprOp::kNot},
+      {"select", program::ExprOp::kSelect},
+      {"to_float", program::ExprOp::kToFloat},
+      {"float_add", program::ExprOp::kFloatAdd},
+      {"float_sub", program::ExprOp::kFloatSub},
+      {"float_mul", program::ExprOp::kFloatMul},
+      {"float_div", program::ExprOp::kFloatDiv},
+      {"float_min", program::ExprOp::kFloatMin},
+      {"float_max", program::ExprOp::kFloatMax},
   };
   for (const auto& [name, op] : named) codes[name] = static_cast<int>(op);
   return codes;

@@ -79,6 +79,18 @@ class Builder:
 
     def assemble(self, destination: int, source: int, offsets: Sequence[int]) -> None: ...
 
+    def read_cell(self, tensor: int, indices: Sequence[int]) -> int:
+        """Reads a cell of an integer tensor; returns its expression."""
+
+    def add_slot(self, name: str, is_float: bool) -> int:
+        """Adds a number that statements set while the kernel runs."""
+
+    def set_slots(self, values: Sequence[tuple[int, int]]) -> None:
+        """Sets slots, all at once."""
+
+    def check(self, condition: int, text: str) -> None:
+        """A kernel fault with this text where the condition is 0."""
+
     def begin_loop(self, name: str, start: int, stop: int, step: int, parallel: bool, submit_before: bool) -> int:
         """Opens a loop; returns the expression of its index."""
 
@@ -101,6 +113,13 @@ class Builder:
 
     def mul(self, a: int, b: int) -> int: ...
 
+    def slot(self, slot: int) -> int: ...
+
+    def float_const(self, value: float) -> int: ...
+
+    def float_scalar(self, index: int) -> int:
+        """The floating parameter of that index as an expression."""
+
     def make_expr(self, op: int, a: int, b: int | None = None, c: int | None = None) -> int:
         """An expression of one of EXPRESSION_OPERATORS."""
 
@@ -109,6 +128,9 @@ class Builder:
 
     def expr_range(self, expr: int) -> tuple[int, int]:
         """Least and greatest value the expression can be proven to have."""
+
+    def expr_slots(self, expr: int) -> list[int]:
+        """Slots that the expression holds."""
 
     def expr_loops(self, expr: int) -> list[int]:
         """Loops whose indices the expression holds."""

@@ -8,7 +8,7 @@ from typing import Any
 from pypto.frontend import operations
 from pypto.frontend.arguments import check_usable, to_number_operand
 from pypto.frontend.places import trace_error
-from pypto.frontend.symbolic import SymbolicScalar, as_int, static_int
+from pypto.frontend.symbolic import SymbolicScalar, as_int, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import require
 
@@ -112,20 +112,23 @@ def _static_extent(index: DimIndex, size: Integer, dim: int) -> int:
     return known
 
 
-def read(x: Tensor, key: Any) -> Tensor:
-    """`x[key]`: a value; integer indices drop their dim."""
+def read(x: Tensor, key: Any) -> Any:
+    """`x[key]`: a value; integer indices drop their dim, and all-integer ones read a symbolic integer."""
     shape = x.shape
     indices = resolve(key, shape)
     if all(index.is_integer for index in indices):
-        raise trace_error(
-            NotImplementedError,
-            "reading one element as a scalar is not in this version; read a [1] slice instead: x[i : i + 1]",
-        )
+        return _read_cell(x, [index.start for index in indices])
     extents = [_static_extent(index, size, dim) for dim, (index, size) in enumerate(zip(indices, shape, strict=True))]
     starts = [0 if index.start is None else index.start for index in indices]
     window = operations.view(x, extents, starts)
     kept = [extent for index, extent in zip(indices, extents, strict=True) if not index.is_integer]
     return window if len(kept) == len(extents) else operations.reshape(window, kept)
+
+
+def _read_cell(x: Tensor, indices: list[Any]) -> SymbolicScalar:
+    trace = require("a scalar read")
+    exprs = [to_expr(trace, index, "a scalar read") for index in indices]
+    return SymbolicScalar._wrap(trace, trace.build("read_cell", x.use(), exprs))
 
 
 def write(x: Tensor, key: Any, value: Any) -> None:

@@ -106,6 +106,25 @@ class Kernel {
     return Take(builder.Fill(F(value), DType::kFp32, shape, {}));
   }
 
+  TensorId FillInt(ExprId value, const std::vector<int64_t>& shape) {
+    NextLine();
+    Operand operand;
+    operand.kind = Operand::Kind::kExpr;
+    operand.expr = value;
+    return Take(builder.Fill(operand, DType::kInt32, shape, {}));
+  }
+
+  ExprId Read(TensorId tensor, const std::vector<ExprId>& indices) {
+    NextLine();
+    return Take(builder.ReadCell(tensor, indices));
+  }
+
+  void Set(uint32_t slot, ExprId value) {
+    NextLine();
+    const base::Status status = builder.SetSlots({{slot, value}});
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+
   TensorId Slice(TensorId base, const std::vector<int64_t>& shape, const std::vector<ExprId>& offsets,
                  const std::vector<ExprId>& valid = {}) {
     NextLine();

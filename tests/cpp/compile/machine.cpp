@@ -23,6 +23,7 @@ int64_t Eval(const program::ExprPool& exprs, program::ExprId id, const Bindings&
     case ExprOp::kSymbol: return bindings.symbols.at(node.a);
     case ExprOp::kScalar: return bindings.scalars.at(node.a);
     case ExprOp::kLoopIndex: return bindings.loops.at(node.a);
+    case ExprOp::kSlot: return bindings.slots.at(node.a);
     case ExprOp::kAdd: return child(node.a) + child(node.b);
     case ExprOp::kMul: return child(node.a) * child(node.b);
     case ExprOp::kDiv: return child(node.a) / child(node.b);
@@ -37,8 +38,8 @@ int64_t Eval(const program::ExprPool& exprs, program::ExprId id, const Bindings&
     case ExprOp::kOr: return child(node.a) != 0 || child(node.b) != 0 ? 1 : 0;
     case ExprOp::kNot: return child(node.a) == 0 ? 1 : 0;
     case ExprOp::kSelect: return child(node.a) != 0 ? child(node.b) : child(node.c);
+    default: std::abort();
   }
-  std::abort();
 }
 
 double ApplyOp(program::OpCode code, double a, double b) {
@@ -266,6 +267,20 @@ class ProgramMachine {
       }
       Cell(destination, to) = copy.cells[static_cast<size_t>(Index(copy.shape, at))];
     });
+  }
+
+  void Do(const program::ReadStatement& read) {
+    bindings_.slots[read.slot] = static_cast<int64_t>(Cell(read.tensor, Values(read.indices)));
+  }
+
+  void Do(const program::SetStatement& set) {
+    std::vector<int64_t> values;
+    for (const program::SlotValue& one : set.values) values.push_back(Value(one.value));
+    for (size_t i = 0; i < values.size(); ++i) bindings_.slots[set.values[i].slot] = values[i];
+  }
+
+  void Do(const program::CheckStatement& check) {
+    if (Value(check.condition) == 0) std::abort();
   }
 
   void Do(const program::LoopStatement& loop) {

@@ -22,6 +22,7 @@ struct Bindings {
   std::vector<int64_t> symbols;
   std::vector<int64_t> scalars;
   std::map<uint32_t, int64_t> loops;
+  std::map<uint32_t, int64_t> slots = {};
 };
 
 int64_t Eval(const program::ExprPool& exprs, program::ExprId id, const Bindings& bindings);

@@ -59,8 +59,30 @@ class PlanMachine {
           }
           break;
         }
+        default:
+          if (node.condition == program::kNoExpr || Value(node.condition) != 0) RunStep(node);
+          break;
       }
     }
+  }
+
+  void RunStep(const program::ControlNode& node) {
+    if (node.kind == program::ControlNode::Kind::kRead) {
+      int64_t element = Value(node.read.offset);
+      for (size_t i = 0; i < node.read.indices.size(); ++i) {
+        const int64_t index = Value(node.read.indices[i]);
+        if (index < 0 || index >= Value(node.read.valid[i])) Complain("a scalar read outside");
+        element += index * Value(node.read.strides[i]);
+      }
+      const Buffer& buffer = buffers_[node.read.storage];
+      if (buffer == nullptr)
+        return Complain("a scalar read of " + plan_.storages[node.read.storage].name + ", given back");
+      bindings_.slots[node.slot] = static_cast<int64_t>(buffer->at(static_cast<size_t>(element)));
+    }
+    std::vector<int64_t> values;
+    for (const program::SlotValue& one : node.sets) values.push_back(Value(one.value));
+    for (size_t i = 0; i < values.size(); ++i) bindings_.slots[node.sets[i].slot] = values[i];
+    if (node.kind == program::ControlNode::Kind::kCheck && Value(node.checked) == 0) Complain(node.text);
   }
 
   Buffer NewBuffer(uint32_t storage) const {

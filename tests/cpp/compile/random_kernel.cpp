@@ -15,6 +15,8 @@ void RandomKernel::AddParameters() {
   for (const Kernel::Dims& dims : written) See(k_.Param("io" + std::to_string(number++), dims), true);
   dynamic_in_ = k_.Param("dynamic_in", {kDynamic, kM}, DType::kFp32, {"B", ""});
   dynamic_out_ = k_.Param("dynamic_out", {kDynamic, kM}, DType::kFp32, {"B", ""});
+  table_ = k_.Param("table", {2, kInner}, DType::kInt32);
+  counts_ = k_.Param("counts", {kInner}, DType::kInt32);
   scalar_ = k_.Int("s");
 }
 
@@ -35,6 +37,10 @@ Memory RandomKernel::InitialMemory(uint32_t seed) {
   for (const int64_t count : counts) {
     std::vector<double>& cells = memory.emplace_back();
     for (int64_t i = 0; i < count; ++i) cells.push_back(std::uniform_int_distribution<int>(-9, 9)(random) + 0.25);
+  }
+  for (const int64_t count : {2 * kInner, kInner}) {
+    std::vector<double>& cells = memory.emplace_back();
+    for (int64_t i = 0; i < count; ++i) cells.push_back(std::uniform_int_distribution<int>(0, 3)(random));
   }
   return memory;
 }
@@ -79,8 +85,12 @@ void RandomKernel::Statements(int count, int depth) {
 }
 
 void RandomKernel::OneStatement(int depth) {
-  const int choice = Below(100);
-  if (choice < 34) {
+  const int choice = Below(108);
+  if (choice >= 104) {
+    AddCount();
+  } else if (choice >= 100) {
+    AddRead();
+  } else if (choice < 34) {
     AddElementWise();
   } else if (choice < 40) {
     AddReduction();
@@ -221,21 +231,46 @@ void RandomKernel::AddLoop(int depth) {
   const int start = Below(3);
   // The scalar is 2: some loops run to a bound that is not known, some of those not at all.
   const ExprId stop = Chance(25) ? k_.exprs().Add(scalar_, k_.C(Below(4) - 1)) : k_.C(start + 1 + Below(4));
+  const size_t indices = indices_.size();
+  const bool carries = Chance(30);
+  const uint32_t slot = carries ? k_.builder.AddSlot("carried", program::ScalarKind::kInt) : 0;
+  if (carries) k_.Set(slot, indices_.empty() ? k_.C(Below(3)) : indices_.back());
   k_.LoopOver(k_.C(start), stop, 1 + Below(2), [&](ExprId index) {
     indices_.push_back(index);
+    if (carries) indices_.push_back(*k_.exprs().Make(program::ExprOp::kMax, k_.exprs().Slot(slot), k_.C(0)));
     Statements(2 + Below(7), depth + 1);
-    indices_.pop_back();
+    if (carries) {
+      const ExprId next = k_.exprs().Add(k_.exprs().Slot(slot), k_.C(1));
+      k_.Set(slot, *k_.exprs().Make(program::ExprOp::kMod, next, k_.C(4)));
+    }
+    indices_.resize(indices);
   });
+  if (carries) indices_.push_back(*k_.exprs().Make(program::ExprOp::kMax, k_.exprs().Slot(slot), k_.C(0)));
   seen_.resize(seen);
 }
 
 void RandomKernel::AddIf(int depth) {
   const size_t seen = seen_.size();
+  const size_t indices = indices_.size();
   const auto body = [&] {
     Statements(1 + Below(4), depth + 1);
     seen_.resize(seen);
+    indices_.resize(indices);
   };
   k_.If(AnyCondition(), body, Chance(60) ? std::function<void()>(body) : nullptr);
+}
+
+void RandomKernel::AddRead() {
+  const ExprId column = indices_.empty() || Chance(40)
+                            ? k_.C(Below(static_cast<int>(kInner)))
+                            : *k_.exprs().Make(program::ExprOp::kMod, indices_.back(), k_.C(kInner));
+  indices_.push_back(Chance(40) ? k_.Read(table_, {k_.C(Below(2)), column}) : k_.Read(counts_, {column}));
+}
+
+void RandomKernel::AddCount() {
+  const TensorId value = k_.FillInt(
+      indices_.empty() ? k_.C(Below(4)) : *k_.exprs().Make(program::ExprOp::kMod, indices_.back(), k_.C(4)), {1});
+  k_.Assemble(counts_, value, {k_.C(Below(static_cast<int>(kInner)))});
 }
 
 void RandomKernel::SetTiles() {

@@ -56,14 +56,18 @@ class RandomKernel {
   void AddDeclare();
   void AddLoop(int depth);
   void AddIf(int depth);
+  void AddRead();
+  void AddCount();
   void SetTiles();
 
   Kernel& k_;
   std::mt19937 random_;
   std::vector<Seen> seen_;
-  std::vector<ExprId> indices_;
+  std::vector<ExprId> indices_;  // loop indices, cells read and carried numbers: 0 to 3 or little more
   TensorId dynamic_in_ = 0;
   TensorId dynamic_out_ = 0;
+  TensorId table_ = 0;   // whole numbers, only read
+  TensorId counts_ = 0;  // whole numbers, written as well
   ExprId scalar_ = 0;
 };
 

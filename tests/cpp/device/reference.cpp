@@ -2,6 +2,7 @@
 #include "device/reference.h"
 
 #include <gtest/gtest.h>
+#include <bit>
 
 #include <cmath>
 #include <cstring>
@@ -148,6 +149,7 @@ class Interpreter {
         return RoundTo(real ? DType::kFp32 : DType::kInt32, static_cast<double>(value.int_value));
       case ValueRef::Kind::kExpr: return static_cast<double>(Value(value.index));
       case ValueRef::Kind::kScalar: return RoundTo(DType::kFp32, reals_[value.index]);
+      case ValueRef::Kind::kFloatExpr: return RoundTo(DType::kFp32, std::bit_cast<double>(Value(value.index)));
       case ValueRef::Kind::kAccess: break;
     }
     const uint32_t storage = leaf_->accesses[value.index].storage;

@@ -207,8 +207,8 @@ std::optional<int64_t> Compute(const Naive& tree, const Values& values) {
     case ExprOp::kOr: return v[0] || v[1];
     case ExprOp::kNot: return !v[0];
     case ExprOp::kSelect: return v[0] ? v[1] : v[2];
+    default: return std::nullopt;
   }
-  return std::nullopt;
 }
 
 class RandomExpr {
@@ -220,7 +220,7 @@ class RandomExpr {
 
   std::pair<ExprId, Naive> Make(int depth) {
     if (depth == 0 || Pick(8) == 0) return Leaf();
-    const auto op = static_cast<ExprOp>(4 + Pick(14));
+    const auto op = static_cast<ExprOp>(static_cast<int>(ExprOp::kAdd) + Pick(14));
     const int count = op == ExprOp::kNot ? 1 : op == ExprOp::kSelect ? 3 : 2;
     Naive tree{op, 0, {}};
     std::array<ExprId, 3> ids{kNoExpr, kNoExpr, kNoExpr};

@@ -132,9 +132,9 @@ TEST(ImageTest, MessagesSayWhatIsWrong) {
   EXPECT_THAT(Error(std::vector<uint8_t>{}), testing::HasSubstr("not a program image"));
   EXPECT_THAT(Error(std::vector<uint8_t>{'E', 'L', 'F'}), testing::HasSubstr("not a program image"));
   EXPECT_THAT(Error(std::span(bytes).first(20)), testing::HasSubstr("truncated: 20 bytes"));
-  bytes[8] = 2;
-  EXPECT_THAT(Error(bytes), testing::HasSubstr("format version 2, this library reads version 1"));
   bytes[8] = 1;
+  EXPECT_THAT(Error(bytes), testing::HasSubstr("format version 1, this library reads version 2"));
+  bytes[8] = 2;
   bytes[100] = static_cast<uint8_t>(bytes[100] ^ 1);
   EXPECT_THAT(Error(bytes), testing::HasSubstr("its checksum does not match"));
   bytes[100] = static_cast<uint8_t>(bytes[100] ^ 1);
@@ -148,14 +148,14 @@ TEST(ImageTest, MessagesSayWhatIsWrong) {
   EXPECT_THAT(Error(Sealed(bytes)), testing::HasSubstr("a section is missing or of an unknown kind"));
 }
 
-// A program file of format version 1, byte for byte: any change here is a new version.
+// A program file of format version 2, byte for byte: any change here is a new version.
 TEST(ImageTest, FormatIsFrozen) {
   Plan plan;
   plan.name = "empty";
   const auto image = MakeImage("a2a3sim", std::move(plan), {}, {});
-  EXPECT_EQ(image->bytes.size(), 328u);
+  EXPECT_EQ(image->bytes.size(), 336u);
   EXPECT_EQ(base::DigestHex(base::HashBytes(image->bytes)),
-            "45faf2489dec1cf07cea49a893fa0aef59b817cb37bf419f6c8647af5b8d2a4a");
+            "444c3ecaaf5f8f52137bdbd9d8517f79979799e7629c0677824c2389acdb3c38");
   EXPECT_TRUE(ReadImage(image->bytes).ok());
 }
 

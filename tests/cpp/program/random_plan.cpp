@@ -157,10 +157,49 @@ std::vector<ControlNode> RandomNodes(Plan& plan, Random& random, int depth, Expr
   return nodes;
 }
 
+// Reads the table, sets a slot or checks it.
+ControlNode RandomSlots(Plan& plan, Random& random, ExprId index) {
+  ExprPool& pool = plan.exprs;
+  ControlNode node;
+  const ExprId slot = pool.Slot(0);
+  if (random.Coin()) node.condition = pool.Scalar(0);
+  const int64_t kind = random.Pick(3);
+  if (kind == 0) {
+    node.kind = ControlNode::Kind::kRead;
+    node.read.storage = static_cast<uint32_t>(plan.storages.size() - 1);
+    node.read.offset = pool.Const(0);
+    node.read.strides = {pool.Const(1)};
+    node.read.indices = {index};
+    node.read.valid = {pool.Const(4)};
+    if (random.Coin()) node.read.non_negative = {slot};
+    plan.reads_tensors = true;
+  } else if (kind == 1) {
+    node.kind = ControlNode::Kind::kSet;
+    node.sets = {{0, pool.Add(slot, index)}, {1, *pool.Make(ExprOp::kFloatAdd, pool.Slot(1), pool.FloatScalar(1))}};
+  } else {
+    node.kind = ControlNode::Kind::kCheck;
+    node.checked = slot;
+    node.text = random.Name();
+  }
+  return node;
+}
+
+void AddTable(Plan& plan) {
+  PlanParameter table;
+  table.name = "table";
+  table.dtype = DType::kInt32;
+  table.dims = {{4, -1}};
+  plan.parameters.push_back(table);
+  const auto parameter = static_cast<int32_t>(plan.parameters.size() - 1);
+  plan.storages.push_back(
+      {"table", TensorClass::kParameter, DType::kInt32, {plan.exprs.Const(4)}, plan.exprs.Const(16), parameter, 0});
+  plan.slots = {{"page", ScalarKind::kInt}, {"scale", ScalarKind::kFloat}};
+}
+
 ControlNode RandomControl(Plan& plan, Random& random, int depth, ExprId index) {
   ExprPool& pool = plan.exprs;
   ControlNode node;
-  const int64_t kind = depth == 0 ? 2 : random.Pick(3);
+  const int64_t kind = depth == 0 ? 2 : random.Pick(4);
   if (kind == 0) {
     node.kind = ControlNode::Kind::kLoop;
     node.loop = plan.loop_count++;
@@ -176,6 +215,8 @@ ControlNode RandomControl(Plan& plan, Random& random, int depth, ExprId index) {
     node.condition = pool.Scalar(0);
     node.body = RandomNodes(plan, random, depth - 1, index);
     if (random.Coin()) node.otherwise = RandomNodes(plan, random, depth - 1, index);
+  } else if (kind == 3) {
+    node = RandomSlots(plan, random, index);
   } else {
     node.root = static_cast<uint32_t>(plan.roots.size());
     RootFunction root;
@@ -266,6 +307,7 @@ Plan RandomPlan(uint64_t seed) {
   plan.name = random.Name();
   plan.options.parallelism = static_cast<uint32_t>(1 + random.Pick(8));
   plan.options.stitch_function_num_per_pool = {static_cast<uint32_t>(random.Pick(1025)), 1, 2};
+  AddTable(plan);
   plan.control = RandomNodes(plan, random, 4, plan.exprs.Const(0));
   return plan;
 }

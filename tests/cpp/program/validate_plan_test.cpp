@@ -174,6 +174,48 @@ TEST(ValidatePlanTest, CubeLeaves) {
   });
 }
 
+TEST(ValidatePlanTest, Slots) {
+  const auto with = [](const std::function<void(Plan&, ControlNode&)>& change) {
+    return [change](Plan& plan) {
+      const ExprId zero = plan.exprs.Const(0);
+      plan.storages.push_back({"t", TensorClass::kExclusiveOutcast, DType::kInt32, {zero}, zero, -1, 0});
+      plan.slots = {{"s", ScalarKind::kInt}, {"f", ScalarKind::kFloat}};
+      plan.reads_tensors = true;
+      ControlNode read;
+      read.kind = ControlNode::Kind::kRead;
+      read.read = {static_cast<uint32_t>(plan.storages.size() - 1), zero, {zero}, {zero}, {zero}, {}};
+      plan.control.push_back(read);
+      ControlNode set;
+      set.kind = ControlNode::Kind::kSet;
+      set.sets = {{0, zero}};
+      plan.control.push_back(set);
+      change(plan, plan.control[plan.control.size() - 2]);
+    };
+  };
+  Plan sound = SamplePlan();
+  with([](Plan&, ControlNode&) {})(sound);
+  EXPECT_TRUE(ValidatePlan(sound).ok()) << ValidatePlan(sound).ToString();
+  ExpectAll({
+      {"an expression names operand 2", [](Plan& p) { p.exprs.Slot(2); }},
+      {"an expression names operand 0", [](Plan& p) { p.exprs.FloatScalar(0); }},  // an integer one
+      {"a size depends on a loop index or a slot",
+       with([](Plan& p, ControlNode&) { p.workspace.boundary_bytes = p.exprs.Slot(0); })},
+      {"reads storage 99 into slot 0", with([](Plan&, ControlNode& n) { n.read.storage = 99; })},
+      {"reads storage 0 into slot 0", with([](Plan&, ControlNode& n) { n.read.storage = 0; })},  // FP32
+      {"into slot 7", with([](Plan&, ControlNode& n) { n.slot = 7; })},
+      {"into slot 1", with([](Plan&, ControlNode& n) { n.slot = 1; })},  // a floating one
+      {"a read of the control tree has rank 0", with([](Plan&, ControlNode& n) { n.read.indices.clear(); })},
+      {"a read of the control tree has rank 1", with([](Plan&, ControlNode& n) { n.read.strides.clear(); })},
+      {"names expression", with([](Plan&, ControlNode& n) { n.read.offset = kNoExpr; })},
+      {"names expression", with([](Plan&, ControlNode& n) { n.read.valid[0] = 99999; })},
+      {"names expression", with([](Plan&, ControlNode& n) { n.condition = 99999; })},
+      {"sets slot 5", with([](Plan& p, ControlNode&) { p.control.back().sets[0].slot = 5; })},
+      {"names expression", with([](Plan& p, ControlNode&) { p.control.back().sets[0].value = kNoExpr; })},
+      {"names expression", with([](Plan& p, ControlNode&) { p.control.back().kind = ControlNode::Kind::kCheck; })},
+      {"the mark for reads", with([](Plan& p, ControlNode&) { p.reads_tensors = false; })},
+  });
+}
+
 TEST(ValidatePlanTest, ControlTree) {
   ExpectAll({
       {"names root function 9", [](Plan& p) { p.control[0].body[0].root = 9; }},

@@ -48,6 +48,10 @@ void MarkLive(Context& context) {
   };
   for (uint32_t i = 0; i < context.steps.size(); ++i) {
     const TensorId variable = WrittenVariable(context, context.steps[i]);
+    if (context.steps[i].kind == StepKind::kRead) {
+      context.steps[i].live = true;
+      ForEachRead(context, context.steps[i], reach);
+    }
     if (variable == kNoTensor) continue;
     writers[variable].push_back(i);
     if (context.tensors[variable].origin == program::TensorOrigin::kParameter) reach(variable);
@@ -87,6 +91,11 @@ void Classify(Context& context) {
     if (!step.live) continue;
     ForEachRead(context, step, [&](TensorId variable) { See(context, variable, step); });
     const TensorId written = WrittenVariable(context, step);
+    if (written == kNoTensor) {
+      // Control flow sees it from outside of all instances.
+      ForEachRead(context, step, [&](TensorId variable) { context.variables[variable].several = true; });
+      continue;
+    }
     See(context, written, step);
     if (step.region || step.zero_fill) context.variables[written].region_written = true;
   }

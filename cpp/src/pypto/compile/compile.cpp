@@ -14,6 +14,7 @@
 #include "pypto/compile/nodes.h"
 #include "pypto/compile/requirements.h"
 #include "pypto/compile/roots.h"
+#include "pypto/compile/slots.h"
 #include "pypto/compile/views.h"
 
 namespace pypto::compile {
@@ -63,6 +64,7 @@ base::Result<std::shared_ptr<const program::Image>> Compile(const program::Progr
   context.plan.options = options.plan;
   PYPTO_RETURN_IF_ERROR(BuildSteps(context));
   PYPTO_RETURN_IF_ERROR(ResolveViews(context));
+  PlaceSlots(context);
   MarkLive(context);
   PYPTO_RETURN_IF_ERROR(CheckDTypes(context));
   Classify(context);

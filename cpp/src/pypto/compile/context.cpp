@@ -15,6 +15,7 @@ Context::Context(const program::Program& traced)
   plan.name = traced.name;
   plan.symbols = traced.symbols;
   plan.scalars = traced.scalars;
+  plan.slots = traced.slots;
   plan.loop_count = traced.loop_count;
   plan.exprs = traced.exprs;
   debug.files = traced.files;

@@ -30,6 +30,9 @@ enum class StepKind : uint8_t {
   kView,     // output is a window or another shape of inputs[0]; no work unless the views pass turns it into a copy
   kDeclare,  // output begins a new life
   kStore,    // inputs[0] is written into output: whole, or at offsets
+  kRead,     // a slot takes the cell of inputs[0] at offsets; done by control flow
+  kSet,      // slots take new values; done by control flow
+  kCheck,    // a fault unless a condition holds; done by control flow
 };
 
 // One statement that is not control flow.
@@ -44,12 +47,17 @@ struct Step {
   TensorId output = kNoTensor;
   program::OpAttributes attributes;
   std::vector<ExprId> offsets;
-  const program::TileShapes* tiles = nullptr;  // of the program's statement; null: none in force
+  uint32_t slot = 0;                               // kRead
+  const program::SetStatement* set = nullptr;      // kSet
+  const program::CheckStatement* check = nullptr;  // kCheck
+  const program::TileShapes* tiles = nullptr;      // of the program's statement; null: none in force
   program::SourcePlace place;
   ExprId guard = kNoExpr;  // of branches inside the run, and-ed
   uint32_t scope = 0;      // index into Context::scopes
   uint32_t loop = 0;       // innermost loop, index into Context::loops
   uint32_t run = 0;        // index into Context::runs
+
+  bool IsControl() const { return kind >= StepKind::kRead; }
 };
 
 // loops[0] stands for the kernel as a whole.
@@ -82,10 +90,11 @@ struct Scope {
 };
 
 struct Control {
-  enum class Kind : uint8_t { kRun, kLoop, kIf };
+  enum class Kind : uint8_t { kRun, kLoop, kIf, kStep };
   Kind kind = Kind::kRun;
   uint32_t run = 0;            // kRun
   uint32_t loop = 0;           // kLoop
+  uint32_t step = 0;           // kStep: one that control flow does
   ExprId condition = kNoExpr;  // kIf
   std::vector<Control> body;   // kLoop, and kIf where the condition is not 0
   std::vector<Control> otherwise;

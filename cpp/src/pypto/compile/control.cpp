@@ -26,6 +26,38 @@ program::ControlNode EmitLoop(Context& context, const Control& item) {
   return node;
 }
 
+program::CellRead EmitCell(Context& context, const Step& step) {
+  const TensorId tensor = step.inputs[0].tensor;
+  const View& view = context.ViewOf(tensor);
+  program::CellRead read;
+  read.storage = context.variables[view.variable].storage;
+  read.offset = view.offset;
+  read.strides = view.strides;
+  read.indices = step.offsets;
+  read.valid = context.tensors[tensor].valid;
+  read.non_negative = view.non_negative;
+  return read;
+}
+
+program::ControlNode EmitStep(Context& context, const Step& step) {
+  program::ControlNode node;
+  node.condition = step.guard;
+  if (step.kind == StepKind::kRead) {
+    node.kind = program::ControlNode::Kind::kRead;
+    node.slot = step.slot;
+    node.read = EmitCell(context, step);
+    context.plan.reads_tensors = true;
+  } else if (step.kind == StepKind::kSet) {
+    node.kind = program::ControlNode::Kind::kSet;
+    node.sets = step.set->values;
+  } else {
+    node.kind = program::ControlNode::Kind::kCheck;
+    node.checked = step.check->condition;
+    node.text = step.check->text;
+  }
+  return node;
+}
+
 std::vector<program::ControlNode> EmitItems(Context& context, const std::vector<Control>& items) {
   std::vector<program::ControlNode> nodes;
   for (const Control& item : items) {
@@ -36,6 +68,8 @@ std::vector<program::ControlNode> EmitItems(Context& context, const std::vector<
     } else if (item.kind == Control::Kind::kLoop) {
       node = EmitLoop(context, item);
       if (node.body.empty()) continue;
+    } else if (item.kind == Control::Kind::kStep) {
+      node = EmitStep(context, context.steps[item.step]);
     } else {
       node.kind = program::ControlNode::Kind::kIf;
       node.condition = item.condition;
@@ -73,6 +107,7 @@ class FlopsCounter {
         case program::ControlNode::Kind::kRoot: flops += root_flops_[node.root]; break;
         case program::ControlNode::Kind::kLoop: flops += TripCount(node) * Count(node.body); break;
         case program::ControlNode::Kind::kIf: flops += std::max(Count(node.body), Count(node.otherwise)); break;
+        default: break;
       }
     }
     return flops;

@@ -22,15 +22,15 @@ struct Affine {
 
 bool Reads(const program::ExprPool& exprs, ExprId id, uint32_t loop) {
   const program::ExprNode& node = exprs.node(id);
-  switch (node.op) {
-    case ExprOp::kConst:
-    case ExprOp::kSymbol:
-    case ExprOp::kScalar: return false;
-    case ExprOp::kLoopIndex: return node.a == loop;
-    case ExprOp::kNot: return Reads(exprs, node.a, loop);
-    case ExprOp::kSelect: return Reads(exprs, node.a, loop) || Reads(exprs, node.b, loop) || Reads(exprs, node.c, loop);
-    default: return Reads(exprs, node.a, loop) || Reads(exprs, node.b, loop);
-  }
+  if (node.op == ExprOp::kLoopIndex) return node.a == loop;
+  const int children = program::ChildCount(node.op);
+  return (children > 0 && Reads(exprs, node.a, loop)) || (children > 1 && Reads(exprs, node.b, loop)) ||
+         (children > 2 && Reads(exprs, node.c, loop));
+}
+
+bool ReadsSlot(const program::ExprPool& exprs, ExprId id) {
+  const std::vector<ExprId> all = program::CloseUnderChildren(exprs.nodes(), std::span(&id, 1));
+  return std::any_of(all.begin(), all.end(), [&](ExprId one) { return exprs.node(one).op == ExprOp::kSlot; });
 }
 
 // Sum of the coefficients of the index in a sum; nothing when the index stands anywhere else.
@@ -118,12 +118,14 @@ std::optional<Box> BoxOfStore(Context& context, const Step& step) {
   return box;
 }
 
-std::optional<Box> BoxOverLoop(program::ExprPool& exprs, const Loop& loop, const Box& box) {
+std::optional<Box> BoxOverLoop(program::ExprPool& exprs, const Loop& loop, const Box& box, bool has_slots) {
   const auto step = exprs.ConstantValue(loop.step);
   if (!step || *step <= 0) return std::nullopt;
   Box result = box;
   size_t moving = 0;
   for (size_t i = 0; i < box.low.size(); ++i) {
+    // A slot may have another value in each iteration.
+    if (has_slots && (ReadsSlot(exprs, box.low[i]) || ReadsSlot(exprs, box.high[i]))) return std::nullopt;
     if (!Reads(exprs, box.low[i], loop.id) && !Reads(exprs, box.high[i], loop.id)) continue;
     const auto start = AffineIn(exprs, box.low[i], loop.id);
     if (!start || start->coefficient <= 0 || ++moving > 1) return std::nullopt;

@@ -31,6 +31,6 @@ std::optional<Box> BoxOfStore(Context& context, const Step& step);
 
 // What is written over all iterations when each one writes `box`; nothing when that cannot be said. Holds for affine
 // starts whose step does not exceed the extent written.
-std::optional<Box> BoxOverLoop(program::ExprPool& exprs, const Loop& loop, const Box& box);
+std::optional<Box> BoxOverLoop(program::ExprPool& exprs, const Loop& loop, const Box& box, bool has_slots);
 
 }  // namespace pypto::compile

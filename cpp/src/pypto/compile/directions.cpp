@@ -38,6 +38,7 @@ class DirectionFinder {
 
   void VisitTopLevel(const Control& item) {
     Covers covers(progress_.size());
+    if (item.kind == Control::Kind::kStep) return;  // stands in the steps of a run as well
     if (item.kind == Control::Kind::kRun) {
       // Straight code takes effect step by step.
       const Run& run = context_.runs[item.run];
@@ -94,13 +95,14 @@ class DirectionFinder {
       for (uint32_t i = run.first_step; i < run.end_step; ++i) AddStore(context_.steps[i], covers);
       return;
     }
+    if (item.kind == Control::Kind::kStep) return;
     Covers inner(progress_.size());
     for (const Control& child : item.body) CollectItem(child, inner);
     for (const Control& child : item.otherwise) CollectItem(child, inner);
     if (item.kind == Control::Kind::kIf) return;
     for (size_t i = 0; i < inner.size(); ++i) {
       for (const Box& box : inner[i].boxes()) {
-        auto whole = BoxOverLoop(context_.exprs(), context_.loops[item.loop], box);
+        auto whole = BoxOverLoop(context_.exprs(), context_.loops[item.loop], box, !context_.plan.slots.empty());
         if (!whole) continue;
         covers[i].Add(context_.exprs(), *std::move(whole));
         touched_.push_back(i);

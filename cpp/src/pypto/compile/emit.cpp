@@ -205,6 +205,7 @@ class RootEmitter {
       case Operand::Kind::kInt: return {ValueRef::Kind::kInt, 0, 0, input.operand.int_value};
       case Operand::Kind::kExpr: return {ValueRef::Kind::kExpr, input.operand.expr};
       case Operand::Kind::kScalar: return {ValueRef::Kind::kScalar, input.operand.scalar};
+      case Operand::Kind::kFloatExpr: return {ValueRef::Kind::kFloatExpr, input.operand.expr};
       case Operand::Kind::kTensor: break;
     }
     if (IsLocal(index, input)) return {ValueRef::Kind::kLocal, values_[input.value].local};

@@ -43,7 +43,7 @@ class GraphBuilder {
     for (uint32_t i = run.first_step; i < run.end_step; ++i) {
       const Step& step = context_.steps[i];
       if (step.kind == StepKind::kDeclare) held_.erase(step.output);
-      if (!step.live) continue;
+      if (!step.live || step.IsControl()) continue;
       if (step.zero_fill) {
         AddZeroFilled(step);
       } else if (step.kind == StepKind::kOp) {
@@ -62,7 +62,7 @@ class GraphBuilder {
 
   void CollectFacts(const Step& step) {
     if (step.kind == StepKind::kDeclare) facts_[step.output].declared = true;
-    if (!step.live) return;
+    if (!step.live || step.IsControl()) return;
     for (const program::Operand& input : step.inputs) {
       if (input.kind != program::Operand::Kind::kTensor) continue;
       Facts& facts = facts_[VariableOf(input.tensor)];

@@ -87,8 +87,17 @@ class LivenessPass {
     return effect;
   }
 
+  Effect EffectOfStep(const Step& step) {
+    Effect effect = NewEffect();
+    if (step.kind != StepKind::kRead) return effect;
+    const uint32_t bit = bit_of_[context_.VariableOf(step.inputs[0].tensor).storage];
+    if (bit != kNone) effect.reads.Insert(bit);
+    return effect;
+  }
+
   Effect EffectOfItem(const Control& item) {
     if (item.kind == Control::Kind::kRun) return EffectOfRun(item.run);
+    if (item.kind == Control::Kind::kStep) return EffectOfStep(context_.steps[item.step]);
     Effect effect = EffectOfItems(item.body);
     if (item.kind == Control::Kind::kLoop) {
       effect.reads.Remove(FreshOf(item));
@@ -151,7 +160,7 @@ class LivenessPass {
         written.Unite(body.writes);
       }
       Walk(item.body, around, written);
-    } else {
+    } else if (item.kind == Control::Kind::kIf) {
       OutcastSet other = written;
       Walk(item.body, live, written);
       Walk(item.otherwise, live, other);

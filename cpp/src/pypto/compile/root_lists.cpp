@@ -95,7 +95,8 @@ void ListExprs(const program::ExprPool& exprs, program::RootFunction& root) {
     for (const program::Local& local : leaf.locals) add(local.valid);
     for (const program::LeafOp& op : leaf.ops) {
       for (const ValueRef& input : op.inputs) {
-        if (input.kind == ValueRef::Kind::kExpr) needed.push_back(input.index);
+        const bool symbolic = input.kind == ValueRef::Kind::kExpr || input.kind == ValueRef::Kind::kFloatExpr;
+        if (symbolic) needed.push_back(input.index);
       }
     }
   }

@@ -91,6 +91,24 @@ class StepBuilder {
     return base::OkStatus();
   }
 
+  base::Status Add(const program::ReadStatement& statement, const Frame& frame, std::vector<Control>* out) {
+    Step& step = NewStep(StepKind::kRead, frame, statement.place, out);
+    step.inputs = {TensorOperand(statement.tensor)};
+    step.offsets = statement.indices;
+    step.slot = statement.slot;
+    return base::OkStatus();
+  }
+
+  base::Status Add(const program::SetStatement& statement, const Frame& frame, std::vector<Control>* out) {
+    NewStep(StepKind::kSet, frame, statement.place, out).set = &statement;
+    return base::OkStatus();
+  }
+
+  base::Status Add(const program::CheckStatement& statement, const Frame& frame, std::vector<Control>* out) {
+    NewStep(StepKind::kCheck, frame, statement.place, out).check = &statement;
+    return base::OkStatus();
+  }
+
   base::Status Add(const LoopStatement& statement, const Frame& frame, std::vector<Control>* out) {
     CloseRun();
     Loop loop;

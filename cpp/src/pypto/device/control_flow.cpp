@@ -20,6 +20,7 @@ bool ControlFlow::Walk(const std::vector<ControlProgram>& nodes, Place place) {
       case ControlNode::Kind::kRoot: alive = !Aborted() && stitcher_.AddInstance(node.root, place.copy); break;
       case ControlNode::Kind::kLoop: alive = Loop(node, place); break;
       case ControlNode::Kind::kIf: alive = Branch(node, place); break;
+      default: alive = Slots(node); break;
     }
     if (!alive) return false;
   }
@@ -28,14 +29,44 @@ bool ControlFlow::Walk(const std::vector<ControlProgram>& nodes, Place place) {
 
 bool ControlFlow::Value(const ControlProgram& node, ExprId id, int64_t* value) {
   const ExprFrame& frame = launch_.frame();
+  const bool bounds = node.kind == ControlNode::Kind::kLoop || node.kind == ControlNode::Kind::kIf;
   switch (frame.outcome(id)) {
     case EvalOutcome::kOk: *value = frame[id]; return true;
     case EvalOutcome::kDivisionByZero:
       return fault_.Set(FaultKind::kDivisionByZero, node.place, 0,
-                        "division by zero in the bounds of a loop or branch");
+                        bounds ? "division by zero in the bounds of a loop or branch"
+                               : "division by zero in a value that loops or branches carry");
     case EvalOutcome::kOverflow: break;
   }
-  return fault_.Set(FaultKind::kOverflow, node.place, 0, "the bounds of a loop or branch exceed 64 bits");
+  return fault_.Set(FaultKind::kOverflow, node.place, 0,
+                    bounds ? "the bounds of a loop or branch exceed 64 bits"
+                           : "a value that loops or branches carry exceeds 64 bits");
+}
+
+bool ControlFlow::Slots(const ControlProgram& node) {
+  launch_.frame().Update(node.varying);
+  int64_t value = 1;
+  if (node.condition != program::kNoExpr && !Value(node, node.condition, &value)) return false;
+  if (value == 0) return true;
+  if (node.kind == ControlNode::Kind::kRead) {
+    for (const auto* list : {&node.read.indices, &node.read.valid, &node.read.non_negative}) {
+      for (const ExprId id : *list) {
+        if (!Value(node, id, &value)) return false;
+      }
+    }
+    if (!Value(node, node.read.offset, &value)) return false;
+    return stitcher_.ReadCell(node, &launch_.frame().slot(node.slot));
+  }
+  if (node.kind == ControlNode::Kind::kCheck) {
+    if (!Value(node, node.checked, &value)) return false;
+    return value != 0 || fault_.Set(FaultKind::kUnbound, node.place, 0, node.text);
+  }
+  new_values_.clear();
+  for (const program::SlotValue& set : node.sets) {
+    if (!Value(node, set.value, &new_values_.emplace_back())) return false;
+  }
+  for (size_t i = 0; i < node.sets.size(); ++i) launch_.frame().slot(node.sets[i].slot) = new_values_[i];
+  return true;
 }
 
 bool ControlFlow::Loop(const ControlProgram& node, Place place) {

@@ -30,6 +30,8 @@ class ControlFlow {
   bool Walk(const std::vector<ControlProgram>& nodes, Place place);
   bool Loop(const ControlProgram& node, Place place);
   bool Branch(const ControlProgram& node, Place place);
+  // Reads a cell, sets slots or checks a condition.
+  bool Slots(const ControlProgram& node);
   // The value of an expression, or a fault.
   bool Value(const ControlProgram& node, ExprId id, int64_t* value);
   bool Aborted();
@@ -38,6 +40,7 @@ class ControlFlow {
   Stitcher& stitcher_;
   const std::atomic<bool>* abort_;
   Fault& fault_;
+  std::vector<int64_t> new_values_;  // of slots that are set at once
 };
 
 }  // namespace pypto::device

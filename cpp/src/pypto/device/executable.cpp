@@ -13,15 +13,10 @@ using program::ExprNode;
 using program::ExprOp;
 
 bool NodeNeedsLoop(const ExprNode& node, const std::vector<bool>& needs_loop) {
-  switch (node.op) {
-    case ExprOp::kConst:
-    case ExprOp::kSymbol:
-    case ExprOp::kScalar: return false;
-    case ExprOp::kLoopIndex: return true;
-    case ExprOp::kNot: return needs_loop[node.a];
-    case ExprOp::kSelect: return needs_loop[node.a] || needs_loop[node.b] || needs_loop[node.c];
-    default: return needs_loop[node.a] || needs_loop[node.b];
-  }
+  if (node.op == ExprOp::kLoopIndex || node.op == ExprOp::kSlot) return true;
+  const int children = program::ChildCount(node.op);
+  return (children > 0 && needs_loop[node.a]) || (children > 1 && needs_loop[node.b]) ||
+         (children > 2 && needs_loop[node.c]);
 }
 
 // Which storages a root function writes whole before anything else.
@@ -97,6 +92,7 @@ base::Status LoadedExecutable::BuildRoots(const simd::KernelTable& kernels) {
     out.begins_new = BeginsNew(plan(), root);
     out.live_after.resize(plan().storages.size());
     for (const uint32_t storage : root.live_after) out.live_after[storage] = true;
+    for (const program::OutcastWrite& write : root.writes) out.writes.push_back(write.storage);
     GenerationState generations{out.begins_new, std::vector<bool>(plan().storages.size())};
     std::vector<ExprId> needed;
     for (const program::Leaf& leaf : root.leaves) {
@@ -116,6 +112,15 @@ base::Status LoadedExecutable::BuildRoots(const simd::KernelTable& kernels) {
   return base::OkStatus();
 }
 
+std::vector<ExprId> LoadedExecutable::VaryingOf(const program::ControlNode& node) const {
+  std::vector<ExprId> ids = {node.start, node.stop, node.step, node.condition, node.checked, node.read.offset};
+  for (const auto* list : {&node.read.strides, &node.read.indices, &node.read.valid, &node.read.non_negative}) {
+    ids.insert(ids.end(), list->begin(), list->end());
+  }
+  for (const program::SlotValue& set : node.sets) ids.push_back(set.value);
+  return Varying(ids);
+}
+
 std::vector<ControlProgram> LoadedExecutable::BuildControl(const std::vector<program::ControlNode>& nodes) const {
   std::vector<ControlProgram> out;
   for (const program::ControlNode& node : nodes) {
@@ -131,7 +136,12 @@ std::vector<ControlProgram> LoadedExecutable::BuildControl(const std::vector<pro
     program.submit_before = node.submit_before;
     program.fresh = node.fresh;
     program.place = node.place;
-    program.varying = Varying({node.start, node.stop, node.step, node.condition});
+    program.read = node.read;
+    program.slot = node.slot;
+    program.sets = node.sets;
+    program.checked = node.checked;
+    program.text = node.text;
+    program.varying = VaryingOf(node);
     program.body = BuildControl(node.body);
     program.otherwise = BuildControl(node.otherwise);
     out.push_back(std::move(program));

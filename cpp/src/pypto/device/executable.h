@@ -16,9 +16,10 @@ namespace pypto::device {
 struct RootProgram {
   std::string name;
   std::vector<LeafProgram> leaves;
-  std::vector<ExprId> varying;   // what its leaves need and what depends on a loop index, ascending
+  std::vector<ExprId> varying;   // what its leaves need and what depends on a loop index or slot, ascending
   std::vector<bool> begins_new;  // per storage: the first write of an instance takes a new buffer
   std::vector<bool> live_after;  // per storage
+  std::vector<uint32_t> writes;  // outcasts and parameters that some leaf writes
   bool guarded = false;          // some leaf has a guard
   uint32_t place = 0;
 };
@@ -34,7 +35,12 @@ struct ControlProgram {
   bool parallel = false;
   bool submit_before = false;
   std::vector<uint32_t> fresh;  // outcasts that begin anew with each iteration
-  std::vector<ExprId> varying;  // as in RootProgram, for start … condition
+  program::CellRead read;
+  uint32_t slot = 0;
+  std::vector<program::SlotValue> sets;
+  ExprId checked = program::kNoExpr;
+  std::string text;             // of the fault when `checked` is 0
+  std::vector<ExprId> varying;  // as in RootProgram, for all of its expressions
   std::vector<ControlProgram> body;
   std::vector<ControlProgram> otherwise;
   uint32_t place = 0;
@@ -53,13 +59,13 @@ class LoadedExecutable final : public Executable {
   const program::DebugInfo& debug() const noexcept { return image_->debug; }
   const std::vector<RootProgram>& roots() const noexcept { return roots_; }
   const std::vector<ControlProgram>& control() const noexcept { return control_; }
-  // Expressions that need no loop index, without the constants, ascending.
+  // Expressions that need no loop index and no slot, without the constants, ascending.
   const std::vector<ExprId>& invariant() const noexcept { return invariant_; }
   // Indices of the scalar parameters, and of those that leaves write.
   const std::vector<uint32_t>& scalar_parameters() const noexcept { return scalar_parameters_; }
   const std::vector<uint32_t>& written_parameters() const noexcept { return written_parameters_; }
   // Control flow and sizes follow from the symbols and the scalars: launches may be stitched once for all of a shape.
-  bool replayable() const noexcept { return true; }
+  bool replayable() const noexcept { return !plan().reads_tensors; }
   int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
   // Differs for every executable of the process.
   uint64_t serial() const noexcept { return serial_; }
@@ -71,6 +77,7 @@ class LoadedExecutable final : public Executable {
   void SortParameters();
   std::vector<ControlProgram> BuildControl(const std::vector<program::ControlNode>& nodes) const;
   std::vector<ExprId> Varying(const std::vector<ExprId>& ids) const;
+  std::vector<ExprId> VaryingOf(const program::ControlNode& node) const;
 
   std::shared_ptr<const program::Image> image_;
   std::vector<RootProgram> roots_;
@@ -78,7 +85,7 @@ class LoadedExecutable final : public Executable {
   std::vector<ExprId> invariant_;
   std::vector<uint32_t> scalar_parameters_;
   std::vector<uint32_t> written_parameters_;
-  std::vector<bool> needs_loop_;  // per expression
+  std::vector<bool> needs_loop_;  // per expression: depends on a loop index or a slot
   int64_t scratch_bytes_ = 0;
   uint64_t serial_ = 0;
 };

@@ -15,7 +15,8 @@ void ExprFrame::Reset(const LoadedExecutable& executable, std::span<const int64_
   values_.resize(nodes_.size());
   outcomes_.assign(nodes_.size(), static_cast<uint8_t>(EvalOutcome::kOk));
   loop_indices_.assign(executable.plan().loop_count, 0);
-  environment_ = {symbols, scalars, loop_indices_};
+  slots_.assign(executable.plan().slots.size(), 0);
+  environment_ = {symbols, scalars, loop_indices_, slots_};
   sound_ = true;
   for (size_t id = 0; id < nodes_.size(); ++id) {
     if (nodes_[id].op == ExprOp::kConst) values_[id] = nodes_[id].value;
@@ -31,7 +32,7 @@ void ExprFrame::UpdateSlowly(std::span<const ExprId> ids) {
 EvalOutcome ExprFrame::EvaluateOne(ExprId id) {
   const ExprNode& node = nodes_[id];
   const auto failure = [this](ExprId child) { return static_cast<EvalOutcome>(outcomes_[child]); };
-  const bool leaf = node.op <= ExprOp::kLoopIndex;
+  const int children = program::ChildCount(node.op);
   if (node.op == ExprOp::kSelect) {
     if (failure(node.a) != EvalOutcome::kOk) return failure(node.a);
     const ExprId chosen = values_[node.a] != 0 ? node.b : node.c;
@@ -47,8 +48,8 @@ EvalOutcome ExprFrame::EvaluateOne(ExprId id) {
       return EvalOutcome::kOk;
     }
   }
-  if (!leaf && failure(node.a) != EvalOutcome::kOk) return failure(node.a);
-  if (!leaf && node.op != ExprOp::kNot && failure(node.b) != EvalOutcome::kOk) return failure(node.b);
+  if (children > 0 && failure(node.a) != EvalOutcome::kOk) return failure(node.a);
+  if (children > 1 && failure(node.b) != EvalOutcome::kOk) return failure(node.b);
   return program::EvaluateNodes(nodes_, std::span(&id, 1), environment_, values_);
 }
 

@@ -128,7 +128,9 @@ class LeafBuilder {
         number.bits = is_float ? FloatBits(static_cast<double>(value.int_value)) : IntBits(value.int_value);
         break;
       case ValueRef::Kind::kExpr:
-        number.kind = NumberProgram::Kind::kExpr;
+      case ValueRef::Kind::kFloatExpr:
+        number.kind =
+            value.kind == ValueRef::Kind::kExpr ? NumberProgram::Kind::kExpr : NumberProgram::Kind::kFloatExpr;
         number.expr = value.index;
         break;
       default:
@@ -159,6 +161,7 @@ class LeafBuilder {
     }
     AccessProgram program;
     program.storage = storage;
+    program.name = plan_.storages[storage].name;
     program.fresh = fresh;
     program.is_parameter = plan_.storages[storage].tensor_class == program::TensorClass::kParameter;
     if (program.is_parameter) {
@@ -239,7 +242,7 @@ class LeafBuilder {
     }
     for (const LocalProgram& local : out_.locals) add(local.valid);
     for (const NumberProgram& number : out_.numbers) {
-      if (number.kind == NumberProgram::Kind::kExpr) out_.uses.push_back(number.expr);
+      if (number.expr != program::kNoExpr) out_.uses.push_back(number.expr);
     }
     std::sort(out_.uses.begin(), out_.uses.end());
     out_.uses.erase(std::unique(out_.uses.begin(), out_.uses.end()), out_.uses.end());

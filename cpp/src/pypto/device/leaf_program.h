@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "pypto/base/status.h"
@@ -41,11 +42,13 @@ struct OpProgram {
   OperandProgram output;
   simd::RowsFunction rows = nullptr;             // kCompute
   std::array<bool, program::kMaxRank> varies{};  // dims in which the output has the leaf's extent
+  std::string_view name;                         // of the operation
   uint32_t place = 0;
 };
 
 struct AccessProgram {
   uint32_t storage = 0;
+  std::string_view name;      // of the tensor; lives as long as the plan
   bool fresh = false;         // sees what this instance writes, not what was there before it
   bool is_parameter = false;  // of the kernel
   bool read_only = false;     // a parameter that no leaf of the kernel writes
@@ -73,11 +76,11 @@ struct LocalProgram {
 
 // A number as a 4-byte element.
 struct NumberProgram {
-  enum class Kind : uint8_t { kConstant, kExpr, kScalar };
+  enum class Kind : uint8_t { kConstant, kExpr, kScalar, kFloatExpr };
   Kind kind = Kind::kConstant;
   bool is_float = true;
   uint32_t bits = 0;               // kConstant
-  ExprId expr = program::kNoExpr;  // kExpr
+  ExprId expr = program::kNoExpr;  // kExpr, kFloatExpr
   uint32_t scalar = 0;             // kScalar
 };
 

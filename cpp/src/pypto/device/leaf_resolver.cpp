@@ -73,8 +73,8 @@ class Resolver {
   bool ResolveAccess(const AccessProgram& access, AccessRecord* record) {
     for (const ExprId start : access.non_negative) {
       if (frame_[start] < 0) [[unlikely]] {
-        return fault_.Set(FaultKind::kNegativeOffset, leaf_.place, frame_[start],
-                          "a view starts at " + std::to_string(frame_[start]) + ", before its base");
+        return Refuse(FaultKind::kNegativeOffset, access, frame_[start],
+                      "starts at offset " + std::to_string(frame_[start]) + ", before its base");
       }
     }
     const Place& place = PlaceOf(access);
@@ -133,9 +133,25 @@ class Resolver {
     const int64_t elements = launch_.storage_size(access.storage).elements;
     if (!overflow && low >= 0 && high < elements) [[likely]]
       return true;
-    return fault_.Set(FaultKind::kBadAddress, leaf_.place, overflow || low < 0 ? low : high,
-                      "an access to elements " + std::to_string(low) + " to " + std::to_string(high) +
-                          " leaves a tensor of " + std::to_string(elements) + " elements");
+    return Refuse(FaultKind::kBadAddress, access, overflow || low < 0 ? low : high,
+                  "leaves a tensor of " + std::to_string(elements) + " elements: it is elements " +
+                      std::to_string(low) + " to " + std::to_string(high));
+  }
+
+  // A fault that names the operation, at its line, and the tensor.
+  bool Refuse(FaultKind kind, const AccessProgram& access, int64_t value, const std::string& why) {
+    const auto uses = [&](const OperandProgram& operand) {
+      return operand.source == Source::kAccess && &leaf_.accesses[operand.index] == &access;
+    };
+    for (const OpProgram& op : leaf_.ops) {
+      const bool writes = uses(op.output);
+      const bool reads = std::any_of(op.inputs.begin(), op.inputs.begin() + op.input_count, uses);
+      if (!writes && !reads) continue;
+      return fault_.Set(kind, op.place != 0 ? op.place : leaf_.place, value,
+                        std::string(op.name) + (writes ? ": what it writes of '" : ": what it reads of '") +
+                            std::string(access.name) + "' " + why);
+    }
+    return fault_.Set(kind, leaf_.place, value, "'" + std::string(access.name) + "' " + why);
   }
 
   // Valid extent of an operand in a dim, or -1 where it does not vary.
@@ -212,9 +228,11 @@ class Resolver {
         const int64_t value = frame_[number.expr];
         return number.is_float ? std::bit_cast<uint32_t>(static_cast<float>(value)) : static_cast<uint32_t>(value);
       }
-      case NumberProgram::Kind::kScalar: break;
+      case NumberProgram::Kind::kScalar:
+      case NumberProgram::Kind::kFloatExpr: break;
     }
-    const double value = launch_.float_scalars()[number.scalar];
+    const bool scalar = number.kind == NumberProgram::Kind::kScalar;
+    const double value = scalar ? launch_.float_scalars()[number.scalar] : std::bit_cast<double>(frame_[number.expr]);
     return number.is_float ? std::bit_cast<uint32_t>(static_cast<float>(value)) : WholeBits(value);
   }
 

@@ -94,6 +94,7 @@ base::Result<OpProgram> BuildOp(const program::LeafOp& op, program::DType result
   out.result = *to;
   out.axis = op.axis;
   out.place = op.place;
+  out.name = info->name;
   out.input_count = static_cast<uint8_t>(op.inputs.size());
   if (op.inputs.size() < info->min_inputs || op.inputs.size() > 2 || op.inputs.empty()) {
     return base::MakeStatus(StatusCode::kProgramFormat, "operation %s has %zu inputs", std::string(info->name).c_str(),

@@ -28,6 +28,8 @@ void Stitcher::Begin(const LoadedExecutable& executable, LaunchState* launch, Ta
   pools_.Begin(plan, launch);
   bindings_.assign(plan.storages.size(), {});
   seen_.assign(plan.storages.size(), 0);
+  pending_.assign(plan.storages.size(), 0);
+  pending_list_.clear();
   instance_number_ = 0;
   target_ = {launch, &bindings_, ordered ? &graph_ : nullptr, aliased, &task_->arena, fault};
   BindParameters();
@@ -60,6 +62,10 @@ bool Stitcher::AddInstance(uint32_t root, uint32_t copy) {
   if (!ResolveLeaves(program)) return false;
   for (const uint32_t storage : writes_) bindings_[storage].before = bindings_[storage].after;
   DropDead(program);
+  for (const uint32_t storage : program.writes) {
+    if (pending_[storage] == 0) pending_list_.push_back(storage);
+    pending_[storage] = 1;
+  }
   last_root_ = root;
   ++task_->figures.instances;
   ++counts_.root_instances;
@@ -225,6 +231,8 @@ bool Stitcher::EndTask() {
     const Place place = pools_.PlaceOf(outcast);
     bindings_[outcast] = {place, place};
   }
+  for (const uint32_t storage : pending_list_) pending_[storage] = 0;
+  pending_list_.clear();
   return true;
 }
 

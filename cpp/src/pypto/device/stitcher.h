@@ -42,6 +42,9 @@ class Stitcher {
   bool AddInstance(uint32_t root, uint32_t copy);
   // Forgets what these outcasts held: the next instance that writes one takes a buffer for it.
   void BeginAnew(const std::vector<uint32_t>& outcasts);
+  // The cell that control flow reads. Closes the task first when a pending instance writes the tensor. False: the
+  // launch is over.
+  bool ReadCell(const ControlProgram& node, int64_t* value);
   // Closes the present task unless it is empty. False: the launch is over.
   bool Submit();
   // The launch has ended well.
@@ -51,6 +54,8 @@ class Stitcher {
   PoolBytes peaks(uint32_t copy) const noexcept { return pools_.peaks(copy); }
 
  private:
+  bool IsPending(uint32_t storage) const;
+  bool CheckCell(const ControlProgram& node, int64_t* element);
   bool ChooseLeaves(const RootProgram& root);
   void ListNeeds(const RootProgram& root);
   bool MakeRoom(const RootProgram& root, uint32_t copy);
@@ -72,6 +77,8 @@ class Stitcher {
   ResolveTarget target_;
   std::unique_ptr<Task> task_;
   uint32_t last_root_ = 0;  // of the present task
+  std::vector<uint8_t> pending_;  // per storage: an instance of the present task writes it
+  std::vector<uint32_t> pending_list_;
   LaunchCounts counts_;
   std::vector<Binding> bindings_;  // per storage
   std::vector<uint8_t> runs_;      // per leaf of the root function at hand

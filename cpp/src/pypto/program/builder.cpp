@@ -129,6 +129,7 @@ base::Result<TensorId> Builder::Declare(const std::string& name, DType dtype, co
   tensor.shape = shape;
   tensor.valid = shape;
   PYPTO_ASSIGN_OR_RETURN(const TensorId id, NewTensor(std::move(tensor)));
+  ForgetReads(id);
   current().statements.emplace_back(DeclareStatement{id, place_});
   return id;
 }
@@ -163,6 +164,72 @@ base::Result<TensorId> Builder::Fill(Operand value, DType dtype, const std::vect
   return id;
 }
 
+base::Result<ExprId> Builder::ReadCell(TensorId tensor, const std::vector<ExprId>& indices) {
+  PYPTO_RETURN_IF_ERROR(CheckTensor(tensor, "read"));
+  PYPTO_RETURN_IF_ERROR(CheckExprs(indices, "read"));
+  const Tensor& read = program_.tensors[tensor];
+  if (!IsInteger(read.dtype)) {
+    return MakeStatus(StatusCode::kTypeMismatch,
+                      "a scalar read needs an integer tensor, got %s; read a [1] slice instead: x[i : i + 1]",
+                      DTypeText(read.dtype).c_str());
+  }
+  if (indices.size() != read.shape.size()) {
+    return MakeStatus(StatusCode::kOutOfRange, "rank not match, expect %zu, but got %zu", read.shape.size(),
+                      indices.size());
+  }
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const auto index = exprs().Range(indices[i]);
+    const auto extent = exprs().Range(read.shape[i]);
+    if (index.second >= 0 && index.first < extent.second) continue;
+    return MakeStatus(StatusCode::kOutOfRange, "index %s is out of range for dim %zu of %s",
+                      exprs().ToText(indices[i], nullptr).c_str(), i, ShapeText(program_, read).c_str());
+  }
+  for (const KnownCell& known : known_cells_) {
+    if (known.tensor == tensor && known.indices == indices) return known.value;
+  }
+  const uint32_t slot = AddSlot(read.name, ScalarKind::kInt);
+  const auto [low, high] = IntegerRange(read.dtype);
+  exprs().SetSlotBounds(slot, low, high);
+  current().statements.emplace_back(ReadStatement{slot, tensor, indices, place_});
+  known_cells_.push_back({tensor, indices, exprs().Slot(slot), open_.size()});
+  return known_cells_.back().value;
+}
+
+void Builder::ForgetReads(TensorId written) {
+  std::erase_if(known_cells_, [&](const KnownCell& known) {
+    const TensorOrigin origin = program_.tensors[known.tensor].origin;
+    const bool changes = origin == TensorOrigin::kParameter || origin == TensorOrigin::kDeclared;
+    return written == kNoTensor ? changes : known.tensor == written;
+  });
+}
+
+void Builder::CloseBlock() {
+  open_.pop_back();
+  std::erase_if(known_cells_, [this](const KnownCell& known) { return known.depth > open_.size(); });
+}
+
+uint32_t Builder::AddSlot(const std::string& name, ScalarKind kind) {
+  program_.slots.push_back({name, kind});
+  return static_cast<uint32_t>(program_.slots.size() - 1);
+}
+
+Status Builder::SetSlots(std::vector<SlotValue> values) {
+  for (const SlotValue& value : values) {
+    PYPTO_RETURN_IF_ERROR(CheckExprs({value.value}, "set"));
+    if (value.slot < program_.slots.size()) continue;
+    return MakeStatus(StatusCode::kInvalidArgument, "set(): slot %u does not belong to this kernel", value.slot);
+  }
+  known_cells_.clear();
+  if (!values.empty()) current().statements.emplace_back(SetStatement{std::move(values), place_});
+  return base::OkStatus();
+}
+
+Status Builder::Check(ExprId condition, std::string text) {
+  PYPTO_RETURN_IF_ERROR(CheckExprs({condition}, "check"));
+  current().statements.emplace_back(CheckStatement{condition, std::move(text), place_});
+  return base::OkStatus();
+}
+
 // Tells the pool what the index can be, so that valid extents fold: [start, last] for a step that counts up,
 // [last, start] for one that counts down. Without a known sign nothing is known.
 void Builder::BoundLoop(uint32_t loop, ExprId start, ExprId stop, ExprId step) {
@@ -187,6 +254,7 @@ base::Result<ExprId> Builder::BeginLoop(const std::string& name, ExprId start, E
                                         bool submit_before) {
   PYPTO_RETURN_IF_ERROR(CheckExprs({start, stop, step}, "loop"));
   if (exprs().IsConstant(step, 0)) return Status(StatusCode::kInvalidArgument, "loop(): the step must not be zero");
+  ForgetReads(kNoTensor);
   const uint32_t loop = program_.loop_count++;
   BoundLoop(loop, start, stop, step);
   LoopStatement statement;
@@ -214,7 +282,7 @@ Status Builder::EndLoop() {
   }
   dead_ -= kinds_.back() == 'N' ? 1 : 0;
   kinds_.pop_back();
-  open_.pop_back();
+  CloseBlock();
   return base::OkStatus();
 }
 
@@ -236,7 +304,7 @@ Status Builder::BeginElse() {
   if (kinds_.empty() || kinds_.back() != 'T') {
     return Status(StatusCode::kFailedPrecondition, "BeginElse without a branch that is innermost");
   }
-  open_.pop_back();
+  CloseBlock();
   open_.push_back(std::get<IfStatement>(current().statements.back()).else_block.get());
   kinds_.back() = 'E';
   return base::OkStatus();
@@ -247,7 +315,7 @@ Status Builder::EndIf() {
     return Status(StatusCode::kFailedPrecondition, "EndIf without a branch that is innermost");
   }
   kinds_.pop_back();
-  open_.pop_back();
+  CloseBlock();
   return base::OkStatus();
 }
 

@@ -45,6 +45,12 @@ class PYPTO_API Builder {
   base::Status Move(TensorId destination, TensorId source);
   base::Status Assemble(TensorId destination, TensorId source, const std::vector<ExprId>& offsets);
 
+  // The cell of an integer tensor as a symbolic integer. Negative constants do not count from the end.
+  base::Result<ExprId> ReadCell(TensorId tensor, const std::vector<ExprId>& indices);
+  uint32_t AddSlot(const std::string& name, ScalarKind kind);
+  base::Status SetSlots(std::vector<SlotValue> values);
+  base::Status Check(ExprId condition, std::string text);
+
   // Opens a loop; statements go into its body until EndLoop. Returns the index expression.
   base::Result<ExprId> BeginLoop(const std::string& name, ExprId start, ExprId stop, ExprId step, bool parallel,
                                  bool submit_before);
@@ -69,6 +75,9 @@ class PYPTO_API Builder {
                                                const char* op);
   base::Result<ExprId> DimOf(const std::optional<int64_t>& dim, const std::string& symbol_name, uint32_t axis);
   void BoundLoop(uint32_t loop, ExprId start, ExprId stop, ExprId step);
+  // Forgets cells that a write to the tensor, kNoTensor: anything that can be written, may change.
+  void ForgetReads(TensorId written);
+  void CloseBlock();
   Block& current() { return *open_.back(); }
   Program program_;
   SourcePlace place_;
@@ -77,6 +86,14 @@ class PYPTO_API Builder {
   // What each open block belongs to: 'L' loop, 'T' then, 'E' else.
   std::vector<char> kinds_;  // of open blocks: loop L, loop that never runs N, branch T, other branch E
   size_t dead_ = 0;          // open loops that never run
+  // Cells whose value is known to be that of a slot.
+  struct KnownCell {
+    TensorId tensor;
+    std::vector<ExprId> indices;
+    ExprId value;
+    size_t depth;  // of the block that reads it
+  };
+  std::vector<KnownCell> known_cells_;
 };
 
 }  // namespace pypto::program

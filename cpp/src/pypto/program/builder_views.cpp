@@ -151,6 +151,7 @@ Status Builder::Move(TensorId destination, TensorId source) {
   }
   if (destination == source) return base::OkStatus();
   PYPTO_ASSIGN_OR_RETURN(const auto shape, OperandShape(program_, from, "move"));
+  ForgetReads(destination);
   current().statements.emplace_back(MoveStatement{destination, source, tiles_, place_});
   return base::OkStatus();
 }
@@ -168,6 +169,7 @@ Status Builder::Assemble(TensorId destination, TensorId source, const std::vecto
                       ShapeText(program_, from).c_str());
   }
   PYPTO_RETURN_IF_ERROR(CheckOffsets(offsets, to.shape.size(), "assemble"));
+  ForgetReads(destination);
   current().statements.emplace_back(AssembleStatement{destination, source, offsets, tiles_, place_});
   return base::OkStatus();
 }

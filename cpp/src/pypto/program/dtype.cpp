@@ -33,6 +33,14 @@ static_assert(InOrder(), "the table is indexed by dtype");
 
 const DTypeInfo& InfoOf(DType dtype) { return kInfos[static_cast<size_t>(dtype)]; }
 
+std::pair<int64_t, int64_t> IntegerRange(DType dtype) {
+  const DTypeInfo& info = InfoOf(dtype);
+  const uint32_t bits = info.bytes * 8;
+  if (info.kind == DTypeKind::kUnsigned) return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
+  const int64_t high = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
+  return {-high - 1, high};
+}
+
 std::optional<DType> DTypeFromName(std::string_view name) {
   for (const DTypeInfo& info : kInfos) {
     if (info.name == name) return info.dtype;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "pypto/base/export.h"
 
@@ -40,6 +41,11 @@ struct DTypeInfo {
 PYPTO_API const DTypeInfo& InfoOf(DType dtype);
 PYPTO_API std::optional<DType> DTypeFromName(std::string_view name);  // "FP32"
 inline bool IsFloat(DType dtype) { return InfoOf(dtype).kind == DTypeKind::kFloat; }
+inline bool IsInteger(DType dtype) {
+  return InfoOf(dtype).kind == DTypeKind::kSigned || InfoOf(dtype).kind == DTypeKind::kUnsigned;
+}
+// Least and greatest value of an integer dtype, as far as 63 bits hold them.
+PYPTO_API std::pair<int64_t, int64_t> IntegerRange(DType dtype);
 inline uint32_t BytesOf(DType dtype) { return InfoOf(dtype).bytes; }
 
 // A set of dtypes as one bit each.

@@ -2,6 +2,7 @@
 #include "pypto/program/expr.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "pypto/program/expr_linear.h"
 
@@ -16,14 +17,6 @@ uint64_t HashOf(const ExprNode& node) {
     hash ^= hash >> 32;
   }
   return hash;
-}
-
-// How many children a node of this kind has; -1 for a number that names no kind.
-int ChildCount(ExprOp op) {
-  if (op <= ExprOp::kLoopIndex) return 0;
-  if (op == ExprOp::kNot) return 1;
-  if (op == ExprOp::kSelect) return 3;
-  return op < ExprOp::kSelect ? 2 : -1;
 }
 
 }  // namespace
@@ -45,8 +38,12 @@ ExprId ExprPool::Const(int64_t value) { return Intern({ExprOp::kConst, 0, 0, 0, 
 ExprId ExprPool::Symbol(uint32_t index) { return Intern({ExprOp::kSymbol, index, 0, 0, 0}); }
 ExprId ExprPool::Scalar(uint32_t index) { return Intern({ExprOp::kScalar, index, 0, 0, 0}); }
 ExprId ExprPool::LoopIndex(uint32_t loop) { return Intern({ExprOp::kLoopIndex, loop, 0, 0, 0}); }
+ExprId ExprPool::Slot(uint32_t slot) { return Intern({ExprOp::kSlot, slot, 0, 0, 0}); }
+ExprId ExprPool::Float(double value) { return Intern({ExprOp::kFloat, 0, 0, 0, std::bit_cast<int64_t>(value)}); }
+ExprId ExprPool::FloatScalar(uint32_t index) { return Intern({ExprOp::kFloatScalar, index, 0, 0, 0}); }
 
 void ExprPool::SetLoopBounds(uint32_t loop, ExprId low, ExprId high) { loop_bounds_[loop] = {low, high}; }
+void ExprPool::SetSlotBounds(uint32_t slot, int64_t low, int64_t high) { slot_bounds_[slot] = {low, high}; }
 
 std::optional<int64_t> ExprPool::ConstantValue(ExprId id) const {
   if (id >= nodes_.size() || nodes_[id].op != ExprOp::kConst) return std::nullopt;
@@ -75,8 +72,9 @@ base::Result<ExprPool> ExprPool::FromNodes(std::vector<ExprNode> nodes) {
     }
     if (children < 3) node.c = 0;
     if (children < 2) node.b = 0;
-    if (node.op == ExprOp::kConst) node.a = 0;
-    if (node.op != ExprOp::kConst) node.value = 0;
+    const bool number = node.op == ExprOp::kConst || node.op == ExprOp::kFloat;
+    if (number) node.a = 0;
+    if (!number) node.value = 0;
     pool.nodes_.push_back(node);
     pool.index_.emplace(HashOf(node), id);
     pool.ranges_.push_back(pool.RangeOfNode(node, id));

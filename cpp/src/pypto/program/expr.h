@@ -1,4 +1,5 @@
-// Symbolic integer expressions: dims, loop indices, scalar parameters and what is computed from them.
+// Symbolic integer expressions: dims, loop indices, scalar parameters, slots and what is computed from them. Floating
+// expressions stand in the same pool; their 64 bits are those of a double.
 //
 // Expressions are 64-bit signed. Division truncates toward zero and the remainder has the sign of the dividend (as in
 // C). A pool hash-conses its nodes and keeps sums of products with constants in one canonical order, so that two ids
@@ -22,25 +23,50 @@ using ExprId = uint32_t;
 inline constexpr ExprId kNoExpr = UINT32_MAX;
 
 enum class ExprOp : uint8_t {
-  kConst = 0,      // value
-  kSymbol = 1,     // a: index into the symbols (dynamic dims)
-  kScalar = 2,     // a: index into the scalar parameters, an integer one
-  kLoopIndex = 3,  // a: loop id
-  kAdd = 4,
-  kMul = 5,
-  kDiv = 6,  // truncates; a zero divisor is a kernel fault
-  kMod = 7,
-  kMin = 8,
-  kMax = 9,
-  kEq = 10,  // comparisons and logic give 0 or 1
-  kNe = 11,
-  kLt = 12,
-  kLe = 13,
-  kAnd = 14,
-  kOr = 15,
-  kNot = 16,     // a
-  kSelect = 17,  // a ? b : c
+  kConst = 0,        // value
+  kSymbol = 1,       // a: index into the symbols (dynamic dims)
+  kScalar = 2,       // a: index into the scalar parameters, an integer one
+  kLoopIndex = 3,    // a: loop id
+  kSlot = 4,         // a: slot; its value when the expression is evaluated
+  kFloat = 5,        // value: bits of a double
+  kFloatScalar = 6,  // a: index into the scalar parameters, a floating one
+  kAdd = 7,
+  kMul = 8,
+  kDiv = 9,  // truncates; a zero divisor is a kernel fault
+  kMod = 10,
+  kMin = 11,
+  kMax = 12,
+  kEq = 13,  // comparisons and logic give 0 or 1
+  kNe = 14,
+  kLt = 15,
+  kLe = 16,
+  kAnd = 17,
+  kOr = 18,
+  kNot = 19,      // a
+  kSelect = 20,   // a ? b : c
+  kToFloat = 21,  // of the integer a
+  kFloatAdd = 22,
+  kFloatSub = 23,
+  kFloatMul = 24,
+  kFloatDiv = 25,
+  kFloatMin = 26,
+  kFloatMax = 27,
 };
+
+inline constexpr ExprOp kLastExprOp = ExprOp::kFloatMax;
+
+// How many operands (a, b, c) are expressions; -1 for a number that names no kind.
+constexpr int ChildCount(ExprOp op) {
+  if (op < ExprOp::kAdd) return 0;
+  if (op == ExprOp::kNot || op == ExprOp::kToFloat) return 1;
+  if (op == ExprOp::kSelect) return 3;
+  return op <= kLastExprOp ? 2 : -1;
+}
+
+// Whether the value is that of a double; slots and selections are what is put into them.
+constexpr bool GivesFloat(ExprOp op) {
+  return op == ExprOp::kFloat || op == ExprOp::kFloatScalar || op >= ExprOp::kToFloat;
+}
 
 // Children have smaller ids than their parent.
 struct ExprNode {
@@ -61,11 +87,14 @@ class PYPTO_API ExprPool {
   ExprId Symbol(uint32_t index);
   ExprId Scalar(uint32_t index);
   ExprId LoopIndex(uint32_t loop);
+  ExprId Slot(uint32_t slot);
+  ExprId Float(double value);
+  ExprId FloatScalar(uint32_t index);
   ExprId Add(ExprId a, ExprId b);
   ExprId Sub(ExprId a, ExprId b);
   ExprId Mul(ExprId a, ExprId b);
   ExprId Neg(ExprId a);
-  // kDiv … kSelect; folds constants and identities. A constant zero divisor is kInvalidArgument.
+  // kDiv … kFloatMax; folds constants and identities. A constant zero divisor is kInvalidArgument.
   base::Result<ExprId> Make(ExprOp op, ExprId a, ExprId b = kNoExpr, ExprId c = kNoExpr);
   ExprId Min(ExprId a, ExprId b);
   ExprId Max(ExprId a, ExprId b);
@@ -76,6 +105,9 @@ class PYPTO_API ExprPool {
   // The index of `loop` lies in [low, high] wherever it is read; makes ranges of expressions of it narrower. Given
   // before the first LoopIndex(loop).
   void SetLoopBounds(uint32_t loop, ExprId low, ExprId high);
+
+  // Slot `slot` lies in [low, high] wherever it is read. Given before the first Slot(slot).
+  void SetSlotBounds(uint32_t slot, int64_t low, int64_t high);
 
   std::optional<int64_t> ConstantValue(ExprId id) const;
   bool IsConstant(ExprId id, int64_t value) const;
@@ -105,6 +137,7 @@ class PYPTO_API ExprPool {
   std::vector<ExprNode> nodes_;
   std::vector<std::pair<int64_t, int64_t>> ranges_;  // one per node
   std::unordered_map<uint32_t, std::pair<ExprId, ExprId>> loop_bounds_;
+  std::unordered_map<uint32_t, std::pair<int64_t, int64_t>> slot_bounds_;
   std::unordered_multimap<uint64_t, ExprId> index_;
 };
 
@@ -113,6 +146,7 @@ struct ExprEnvironment {
   std::span<const int64_t> symbols;
   std::span<const int64_t> scalars;
   std::span<const int64_t> loop_indices;
+  std::span<const int64_t> slots = {};
 };
 
 enum class EvalOutcome : uint8_t { kOk, kDivisionByZero, kOverflow };

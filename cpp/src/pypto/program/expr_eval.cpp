@@ -1,8 +1,27 @@
 // Evaluation of expressions, on the host and in the engine.
+#include <bit>
+
 #include "pypto/program/expr.h"
 
 namespace pypto::program {
 namespace {
+
+double AsFloat(int64_t bits) { return std::bit_cast<double>(bits); }
+int64_t AsBits(double value) { return std::bit_cast<int64_t>(value); }
+
+int64_t EvaluateFloat(const ExprNode& node, std::span<const int64_t> slots) {
+  const double a = AsFloat(slots[node.a]);
+  const double b = node.op == ExprOp::kToFloat ? 0 : AsFloat(slots[node.b]);
+  switch (node.op) {
+    case ExprOp::kToFloat: return AsBits(static_cast<double>(slots[node.a]));
+    case ExprOp::kFloatAdd: return AsBits(a + b);
+    case ExprOp::kFloatSub: return AsBits(a - b);
+    case ExprOp::kFloatMul: return AsBits(a * b);
+    case ExprOp::kFloatDiv: return AsBits(a / b);
+    case ExprOp::kFloatMin: return AsBits(b < a ? b : a);
+    default: return AsBits(a < b ? b : a);
+  }
+}
 
 // One node whose children are evaluated.
 inline EvalOutcome EvaluateNode(const ExprNode& node, const ExprEnvironment& environment,
@@ -13,6 +32,9 @@ inline EvalOutcome EvaluateNode(const ExprNode& node, const ExprEnvironment& env
     case ExprOp::kSymbol: out = environment.symbols[node.a]; return EvalOutcome::kOk;
     case ExprOp::kScalar: out = environment.scalars[node.a]; return EvalOutcome::kOk;
     case ExprOp::kLoopIndex: out = environment.loop_indices[node.a]; return EvalOutcome::kOk;
+    case ExprOp::kSlot: out = environment.slots[node.a]; return EvalOutcome::kOk;
+    case ExprOp::kFloat: out = node.value; return EvalOutcome::kOk;
+    case ExprOp::kFloatScalar: out = environment.scalars[node.a]; return EvalOutcome::kOk;
     case ExprOp::kAdd: return outcome(__builtin_add_overflow(slots[node.a], slots[node.b], &out));
     case ExprOp::kMul: return outcome(__builtin_mul_overflow(slots[node.a], slots[node.b], &out));
     case ExprOp::kDiv:
@@ -34,8 +56,8 @@ inline EvalOutcome EvaluateNode(const ExprNode& node, const ExprEnvironment& env
     case ExprOp::kOr: out = slots[node.a] != 0 || slots[node.b] != 0; return EvalOutcome::kOk;
     case ExprOp::kNot: out = slots[node.a] == 0; return EvalOutcome::kOk;
     case ExprOp::kSelect: out = slots[node.a] != 0 ? slots[node.b] : slots[node.c]; return EvalOutcome::kOk;
+    default: out = EvaluateFloat(node, slots); return EvalOutcome::kOk;
   }
-  return EvalOutcome::kOverflow;
 }
 
 }  // namespace
@@ -59,6 +81,8 @@ base::Result<int64_t> Evaluate(const ExprPool& pool, ExprId id, const ExprEnviro
     const ExprNode& node = pool.node(one);
     const bool bad = (node.op == ExprOp::kSymbol && node.a >= environment.symbols.size()) ||
                      (node.op == ExprOp::kScalar && node.a >= environment.scalars.size()) ||
+                     (node.op == ExprOp::kFloatScalar && node.a >= environment.scalars.size()) ||
+                     (node.op == ExprOp::kSlot && node.a >= environment.slots.size()) ||
                      (node.op == ExprOp::kLoopIndex && node.a >= environment.loop_indices.size());
     if (bad) {
       return base::MakeStatus(base::StatusCode::kOutOfRange, "expression %u: no value is given for its operand %u", one,

@@ -192,9 +192,8 @@ ExprId ExprFolder::Select(ExprId condition, ExprId yes, ExprId no) {
 }
 
 base::Result<ExprId> ExprPool::Make(ExprOp op, ExprId a, ExprId b, ExprId c) {
-  const bool one = op == ExprOp::kNot;
-  const bool three = op == ExprOp::kSelect;
-  if (op < ExprOp::kAdd || op > ExprOp::kSelect || a >= size() || (!one && b >= size()) || (three && c >= size())) {
+  const int count = ChildCount(op);
+  if (count < 1 || a >= size() || (count > 1 && b >= size()) || (count > 2 && c >= size())) {
     return base::MakeStatus(base::StatusCode::kInvalidArgument, "expression of kind %u with operands %u, %u, %u",
                             static_cast<unsigned>(op), a, b, c);
   }
@@ -217,7 +216,8 @@ base::Result<ExprId> ExprPool::Make(ExprOp op, ExprId a, ExprId b, ExprId c) {
     case ExprOp::kAnd:
     case ExprOp::kOr: return fold.Logic(op, a, b);
     case ExprOp::kNot: return fold.Not(a);
-    default: return fold.Select(a, b, c);
+    case ExprOp::kSelect: return fold.Select(a, b, c);
+    default: return Intern({op, a, count > 1 ? b : 0, 0, 0});
   }
 }
 

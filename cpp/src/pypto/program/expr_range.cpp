@@ -107,6 +107,10 @@ Interval ExprPool::RangeOfNode(const ExprNode& node, ExprId id) const {
   switch (node.op) {
     case ExprOp::kConst: return {node.value, node.value};
     case ExprOp::kSymbol: return {0, INT64_MAX};
+    case ExprOp::kSlot: {
+      const auto bounds = slot_bounds_.find(node.a);
+      return bounds == slot_bounds_.end() ? kWide : bounds->second;
+    }
     case ExprOp::kScalar: return kWide;
     case ExprOp::kLoopIndex: {
       const auto bounds = loop_bounds_.find(node.a);
@@ -131,7 +135,7 @@ Interval ExprPool::RangeOfNode(const ExprNode& node, ExprId id) const {
     case ExprOp::kSelect: {
       return {std::min(range(node.b).first, range(node.c).first), std::max(range(node.b).second, range(node.c).second)};
     }
-    default: return {0, 1};
+    default: return GivesFloat(node.op) ? kWide : Interval{0, 1};
   }
 }
 

@@ -1,4 +1,6 @@
 // Text of expressions: `(x+8)`, `RUNTIME_Min(x, 5)`, `(y&&20)`.
+#include <bit>
+
 #include "pypto/program/expr_linear.h"
 
 namespace pypto::program {
@@ -23,6 +25,9 @@ class Writer {
       case ExprOp::kSymbol: Leaf(node, "symbol"); return;
       case ExprOp::kScalar: Leaf(node, "scalar"); return;
       case ExprOp::kLoopIndex: Leaf(node, "loop"); return;
+      case ExprOp::kSlot: Leaf(node, "slot"); return;
+      case ExprOp::kFloat: text += base::Format("%.17g", std::bit_cast<double>(node.value)); return;
+      case ExprOp::kFloatScalar: Leaf(node, "scalar"); return;
       case ExprOp::kAdd: Sum(node, depth); return;
       case ExprOp::kMul: Infix(node, "*", depth); return;
       case ExprOp::kDiv: Infix(node, "/", depth); return;
@@ -49,6 +54,17 @@ class Writer {
         Write(node.c, depth + 1);
         text += ")";
         return;
+      case ExprOp::kToFloat:
+        text += "float(";
+        Write(node.a, depth + 1);
+        text += ")";
+        return;
+      case ExprOp::kFloatAdd: Infix(node, "+", depth); return;
+      case ExprOp::kFloatSub: Infix(node, "-", depth); return;
+      case ExprOp::kFloatMul: Infix(node, "*", depth); return;
+      case ExprOp::kFloatDiv: Infix(node, "/", depth); return;
+      case ExprOp::kFloatMin: Call("RUNTIME_Min", node, depth); return;
+      case ExprOp::kFloatMax: Call("RUNTIME_Max", node, depth); return;
     }
   }
 

@@ -18,7 +18,7 @@
 namespace pypto::program {
 
 inline constexpr std::array<uint8_t, 8> kImageMagic = {'P', 'Y', 'P', 'T', 'O', 'I', 'M', 'G'};
-inline constexpr uint32_t kImageVersion = 1;
+inline constexpr uint32_t kImageVersion = 2;
 
 // Which cores run a binary; the library wants to be told.
 enum class CoreKind : uint8_t { kAiCore = 0, kVector = 1, kCube = 2 };

@@ -38,7 +38,8 @@ Status FloatOntoInteger(std::string_view op, DType dtype) {
 
 // A number operand that exists in the program.
 Status CheckNumber(const Program& program, const Operand& operand, std::string_view op) {
-  const bool bad_expr = operand.kind == Operand::Kind::kExpr && operand.expr >= program.exprs.size();
+  const bool is_expr = operand.kind == Operand::Kind::kExpr || operand.kind == Operand::Kind::kFloatExpr;
+  const bool bad_expr = is_expr && operand.expr >= program.exprs.size();
   const bool bad_scalar =
       operand.kind == Operand::Kind::kScalar &&
       (operand.scalar >= program.scalars.size() || program.scalars[operand.scalar].kind != ScalarKind::kFloat);
@@ -48,7 +49,8 @@ Status CheckNumber(const Program& program, const Operand& operand, std::string_v
 }
 
 bool IsFloatNumber(const Operand& operand) {
-  return operand.kind == Operand::Kind::kFloat || operand.kind == Operand::Kind::kScalar;
+  return operand.kind == Operand::Kind::kFloat || operand.kind == Operand::Kind::kScalar ||
+         operand.kind == Operand::Kind::kFloatExpr;
 }
 
 // The tensor operands of one operation, checked one by one and against each other in dtype.

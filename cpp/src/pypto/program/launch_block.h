@@ -83,6 +83,8 @@ enum class FaultKind : uint32_t {
   kWorkspace = 7,  // an instance does not fit an empty task
   kAborted = 8,
   kZeroStep = 9,
+  kReadOutside = 10,  // a scalar read of a cell that the tensor does not have
+  kUnbound = 11,      // a name is used that no branch or loop has bound
 };
 
 // Written by the engine at the start of the statistics block. Times are ticks of the device's clock.

@@ -58,7 +58,7 @@ struct Local {
 };
 
 struct ValueRef {
-  enum class Kind : uint8_t { kAccess = 0, kLocal = 1, kFloat = 2, kInt = 3, kExpr = 4, kScalar = 5 };
+  enum class Kind : uint8_t { kAccess = 0, kLocal = 1, kFloat = 2, kInt = 3, kExpr = 4, kScalar = 5, kFloatExpr = 6 };
   Kind kind = Kind::kLocal;
   uint32_t index = 0;  // of the access, the local, the expression or the floating scalar parameter
   double float_value = 0;
@@ -123,8 +123,18 @@ struct RootFunction {
   uint32_t place = 0;
 };
 
+// Where control flow reads one cell: element(indices) = offset + sum of index * stride.
+struct CellRead {
+  uint32_t storage = 0;  // of an integer dtype
+  ExprId offset = kNoExpr;
+  std::vector<ExprId> strides;
+  std::vector<ExprId> indices;
+  std::vector<ExprId> valid;         // an index outside of [0, valid) is a kernel fault
+  std::vector<ExprId> non_negative;  // starts of the view; a negative one is a kernel fault
+};
+
 struct ControlNode {
-  enum class Kind : uint8_t { kLoop = 0, kIf = 1, kRoot = 2 };
+  enum class Kind : uint8_t { kLoop = 0, kIf = 1, kRoot = 2, kRead = 3, kSet = 4, kCheck = 5 };
   Kind kind = Kind::kRoot;
   // kRoot
   uint32_t root = 0;  // index into Plan::roots
@@ -136,7 +146,15 @@ struct ControlNode {
   bool parallel = false;
   bool submit_before = false;
   std::vector<uint32_t> fresh;  // outcasts that begin anew with each iteration: its first write takes a buffer
-  // kIf
+  // kRead
+  CellRead read;
+  uint32_t slot = 0;
+  // kSet
+  std::vector<SlotValue> sets;
+  // kCheck
+  ExprId checked = kNoExpr;  // 0: a kernel fault with the text
+  std::string text;
+  // kIf; of kRead, kSet and kCheck: takes place only where it is not 0 (kNoExpr: always)
   ExprId condition = kNoExpr;
   std::vector<ControlNode> body;       // of the loop, or the branch taken when the condition is not 0
   std::vector<ControlNode> otherwise;  // kIf
@@ -178,6 +196,8 @@ struct Plan {
   std::vector<PlanParameter> parameters;
   std::vector<Symbol> symbols;
   std::vector<Scalar> scalars;
+  std::vector<Slot> slots;
+  bool reads_tensors = false;  // control flow depends on contents of tensors
   uint32_t loop_count = 0;
   ExprPool exprs;
   std::vector<Storage> storages;

@@ -17,14 +17,14 @@ void Numbers(A& archive, T& values) {
 
 template <typename A>
 void Code(A& archive, Coded<A, ExprNode>& node) {
-  archive.Enum(node.op, ExprOp::kSelect);
-  if (node.op == ExprOp::kConst) {
+  archive.Enum(node.op, kLastExprOp);
+  if (node.op == ExprOp::kConst || node.op == ExprOp::kFloat) {
     archive.Number(node.value);
     return;
   }
   archive.Number(node.a);
-  if (node.op >= ExprOp::kAdd && node.op != ExprOp::kNot) archive.Number(node.b);
-  if (node.op == ExprOp::kSelect) archive.Number(node.c);
+  if (ChildCount(node.op) > 1) archive.Number(node.b);
+  if (ChildCount(node.op) > 2) archive.Number(node.c);
 }
 
 template <typename A>
@@ -44,6 +44,12 @@ template <typename A>
 void Code(A& archive, Coded<A, Scalar>& scalar) {
   archive.Text(scalar.name);
   archive.Enum(scalar.kind, ScalarKind::kFloat);
+}
+
+template <typename A>
+void Code(A& archive, Coded<A, Slot>& slot) {
+  archive.Text(slot.name);
+  archive.Enum(slot.kind, ScalarKind::kFloat);
 }
 
 template <typename A>
@@ -88,7 +94,7 @@ void Code(A& archive, Coded<A, Local>& local) {
 
 template <typename A>
 void Code(A& archive, Coded<A, ValueRef>& value) {
-  archive.Enum(value.kind, ValueRef::Kind::kScalar);
+  archive.Enum(value.kind, ValueRef::Kind::kFloatExpr);
   switch (value.kind) {
     case ValueRef::Kind::kFloat: archive.Number(value.float_value); break;
     case ValueRef::Kind::kInt: archive.Number(value.int_value); break;
@@ -138,10 +144,40 @@ void Code(A& archive, Coded<A, RootFunction>& root) {
 }
 
 template <typename A>
+void Code(A& archive, Coded<A, CellRead>& read) {
+  archive.Number(read.storage);
+  archive.Number(read.offset);
+  Numbers(archive, read.strides);
+  Numbers(archive, read.indices);
+  Numbers(archive, read.valid);
+  Numbers(archive, read.non_negative);
+}
+
+// What changes slots, or ends the launch.
+template <typename A>
+void CodeSlots(A& archive, Coded<A, ControlNode>& node) {
+  archive.Number(node.condition);
+  if (node.kind == ControlNode::Kind::kRead) {
+    archive.Number(node.slot);
+    Code(archive, node.read);
+  } else if (node.kind == ControlNode::Kind::kSet) {
+    archive.List(node.sets, [&](auto& set) {
+      archive.Number(set.slot);
+      archive.Number(set.value);
+    });
+  } else {
+    archive.Number(node.checked);
+    archive.DebugText(node.text);
+  }
+}
+
+template <typename A>
 void Code(A& archive, Coded<A, ControlNode>& node) {
   if (!archive.Enter()) return;
-  archive.Enum(node.kind, ControlNode::Kind::kRoot);
+  archive.Enum(node.kind, ControlNode::Kind::kCheck);
+  const bool block = node.kind == ControlNode::Kind::kLoop || node.kind == ControlNode::Kind::kIf;
   if (node.kind == ControlNode::Kind::kRoot) archive.Number(node.root);
+  if (!block && node.kind != ControlNode::Kind::kRoot) CodeSlots(archive, node);
   if (node.kind == ControlNode::Kind::kLoop) {
     archive.Number(node.loop);
     archive.Number(node.start);
@@ -152,7 +188,7 @@ void Code(A& archive, Coded<A, ControlNode>& node) {
     Numbers(archive, node.fresh);
   }
   if (node.kind == ControlNode::Kind::kIf) archive.Number(node.condition);
-  if (node.kind != ControlNode::Kind::kRoot) archive.List(node.body, [&](auto& child) { Code(archive, child); });
+  if (block) archive.List(node.body, [&](auto& child) { Code(archive, child); });
   if (node.kind == ControlNode::Kind::kIf) archive.List(node.otherwise, [&](auto& child) { Code(archive, child); });
   archive.Place(node.place);
   archive.Leave();
@@ -182,6 +218,8 @@ void Code(A& archive, Coded<A, Plan>& plan) {
   archive.List(plan.parameters, [&](auto& parameter) { Code(archive, parameter); });
   archive.List(plan.symbols, [&](auto& symbol) { Code(archive, symbol); });
   archive.List(plan.scalars, [&](auto& scalar) { Code(archive, scalar); });
+  archive.List(plan.slots, [&](auto& slot) { Code(archive, slot); });
+  archive.Bool(plan.reads_tensors);
   archive.Number(plan.loop_count);
   archive.List(plan.storages, [&](auto& storage) { Code(archive, storage); });
   archive.List(plan.roots, [&](auto& root) { Code(archive, root); });

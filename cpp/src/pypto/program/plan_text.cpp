@@ -51,7 +51,9 @@ class Lister {
  private:
   std::string LeafName(const ExprNode& leaf) const {
     if (leaf.op == ExprOp::kSymbol && leaf.a < plan_.symbols.size()) return plan_.symbols[leaf.a].name;
-    if (leaf.op == ExprOp::kScalar && leaf.a < plan_.scalars.size()) return plan_.scalars[leaf.a].name;
+    const bool scalar = leaf.op == ExprOp::kScalar || leaf.op == ExprOp::kFloatScalar;
+    if (scalar && leaf.a < plan_.scalars.size()) return plan_.scalars[leaf.a].name;
+    if (leaf.op == ExprOp::kSlot) return "s" + std::to_string(leaf.a);
     return "i" + std::to_string(leaf.a);
   }
 
@@ -152,6 +154,7 @@ class Lister {
       case ValueRef::Kind::kInt: return Format("%" PRId64, value.int_value);
       case ValueRef::Kind::kExpr: return Text(value.index);
       case ValueRef::Kind::kScalar: return plan_.scalars[value.index].name;
+      case ValueRef::Kind::kFloatExpr: return Text(value.index);
     }
     return "none";
   }
@@ -191,7 +194,24 @@ class Lister {
           if (!node.otherwise.empty()) Line(depth, "else");
           ListControl(node.otherwise, depth + 1);
           break;
+        default: ListSlots(node, depth); break;
       }
+    }
+  }
+
+  void ListSlots(const ControlNode& node, int depth) {
+    const std::string guard = node.condition == kNoExpr ? "" : " if " + Text(node.condition);
+    if (node.kind == ControlNode::Kind::kRead) {
+      Line(depth,
+           Format("s%u = ", node.slot) + StorageName(node.read.storage) + Texts(node.read.indices) + " at " +
+               Text(node.read.offset) + " strides " + Texts(node.read.strides) + " valid " + Texts(node.read.valid) +
+               guard,
+           node.place);
+    } else if (node.kind == ControlNode::Kind::kCheck) {
+      Line(depth, "check " + Text(node.checked) + guard + ": " + node.text, node.place);
+    }
+    for (const SlotValue& set : node.sets) {
+      Line(depth, Format("s%u := ", set.slot) + Text(set.value) + guard, node.place);
     }
   }
 

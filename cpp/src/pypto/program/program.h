@@ -41,12 +41,12 @@ struct Tensor {
 
 // An input of an operation: a tensor, or a number.
 struct Operand {
-  enum class Kind : uint8_t { kTensor, kFloat, kInt, kExpr, kScalar };
+  enum class Kind : uint8_t { kTensor, kFloat, kInt, kExpr, kScalar, kFloatExpr };
   Kind kind = Kind::kTensor;
   TensorId tensor = kNoTensor;
   double float_value = 0;
   int64_t int_value = 0;
-  ExprId expr = kNoExpr;  // a symbolic integer
+  ExprId expr = kNoExpr;  // a symbolic integer, or a floating expression
   uint32_t scalar = 0;    // index into Program::scalars, a floating one
 };
 
@@ -115,6 +115,32 @@ struct AssembleStatement {
   SourcePlace place;
 };
 
+// slot := the cell of an integer tensor, at this place in program order. Outside of the valid cells: a kernel fault.
+struct ReadStatement {
+  uint32_t slot = 0;
+  TensorId tensor = kNoTensor;
+  std::vector<ExprId> indices;  // one per dim
+  SourcePlace place;
+};
+
+struct SlotValue {
+  uint32_t slot = 0;
+  ExprId value = kNoExpr;
+};
+
+// Slots take new values, all at once: the expressions see the old ones.
+struct SetStatement {
+  std::vector<SlotValue> values;
+  SourcePlace place;
+};
+
+// A kernel fault with this text where the condition is 0.
+struct CheckStatement {
+  ExprId condition = kNoExpr;
+  std::string text;
+  SourcePlace place;
+};
+
 struct Block;
 
 struct LoopStatement {
@@ -137,7 +163,7 @@ struct IfStatement {
 };
 
 using Statement = std::variant<OpStatement, ViewStatement, DeclareStatement, MoveStatement, AssembleStatement,
-                               LoopStatement, IfStatement>;
+                               ReadStatement, SetStatement, CheckStatement, LoopStatement, IfStatement>;
 
 struct Block {
   std::vector<Statement> statements;
@@ -146,6 +172,13 @@ struct Block {
 enum class ScalarKind : uint8_t { kInt, kFloat };
 
 struct Scalar {
+  std::string name;
+  ScalarKind kind = ScalarKind::kInt;
+};
+
+// A number that statements put in place while the kernel runs, 0 before; kFloat holds the bits of a double. One that
+// is set again is one that a loop carries: nothing made before a change is used after it.
+struct Slot {
   std::string name;
   ScalarKind kind = ScalarKind::kInt;
 };
@@ -177,6 +210,7 @@ struct Program {
   std::vector<Parameter> parameters;
   std::vector<Symbol> symbols;
   std::vector<Scalar> scalars;
+  std::vector<Slot> slots;
   std::vector<Tensor> tensors;
   uint32_t loop_count = 0;
   ExprPool exprs;

@@ -29,7 +29,9 @@ class Lister {
  private:
   std::string LeafName(const ExprNode& leaf) const {
     if (leaf.op == ExprOp::kSymbol && leaf.a < program_.symbols.size()) return program_.symbols[leaf.a].name;
-    if (leaf.op == ExprOp::kScalar && leaf.a < program_.scalars.size()) return program_.scalars[leaf.a].name;
+    const bool scalar = leaf.op == ExprOp::kScalar || leaf.op == ExprOp::kFloatScalar;
+    if (scalar && leaf.a < program_.scalars.size()) return program_.scalars[leaf.a].name;
+    if (leaf.op == ExprOp::kSlot) return "s" + std::to_string(leaf.a);
     return "i" + std::to_string(leaf.a);
   }
 
@@ -68,6 +70,7 @@ class Lister {
       case Operand::Kind::kInt: return Format("%" PRId64, operand.int_value);
       case Operand::Kind::kExpr: return Text(operand.expr);
       case Operand::Kind::kScalar: return program_.scalars[operand.scalar].name;
+      case Operand::Kind::kFloatExpr: return Text(operand.expr);
     }
     return "none";
   }
@@ -125,6 +128,17 @@ class Lister {
          "assemble(" + Name(assemble.source) + ", " + Texts(assemble.offsets) + ", " + Name(assemble.destination) +
              ")" + Tiles(assemble.tiles),
          assemble.place);
+  }
+  void List(const ReadStatement& read, int depth) {
+    Line(depth, Format("s%u = ", read.slot) + Name(read.tensor) + Texts(read.indices), read.place);
+  }
+  void List(const SetStatement& set, int depth) {
+    for (const SlotValue& value : set.values) {
+      Line(depth, Format("s%u := ", value.slot) + Text(value.value), set.place);
+    }
+  }
+  void List(const CheckStatement& check, int depth) {
+    Line(depth, "check " + Text(check.condition) + ": " + check.text, check.place);
   }
   void List(const LoopStatement& loop, int depth) {
     Line(depth,

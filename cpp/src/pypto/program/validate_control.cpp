@@ -33,14 +33,55 @@ class ControlValidator {
           PYPTO_RETURN_IF_ERROR(Check(node.body, depth + 1));
           PYPTO_RETURN_IF_ERROR(Check(node.otherwise, depth + 1));
           break;
+        case ControlNode::Kind::kRead:
+          reads_ = true;
+          PYPTO_RETURN_IF_ERROR(CheckGuard(node));
+          PYPTO_RETURN_IF_ERROR(CheckCell(node));
+          break;
+        case ControlNode::Kind::kSet:
+          PYPTO_RETURN_IF_ERROR(CheckGuard(node));
+          for (const SlotValue& set : node.sets) {
+            PYPTO_RETURN_IF_ERROR(CheckExpr(set.value));
+            if (set.slot >= plan_.slots.size()) return Unsound("the control tree sets slot %u", set.slot);
+          }
+          break;
+        case ControlNode::Kind::kCheck:
+          PYPTO_RETURN_IF_ERROR(CheckGuard(node));
+          PYPTO_RETURN_IF_ERROR(CheckExpr(node.checked));
+          break;
       }
     }
     return OkStatus();
   }
 
+  bool reads() const { return reads_; }
+
  private:
   Status CheckExpr(ExprId id) const {
     return id < plan_.exprs.size() ? OkStatus() : Unsound("the control tree names expression %u", id);
+  }
+
+  Status CheckGuard(const ControlNode& node) const {
+    return node.condition == kNoExpr ? OkStatus() : CheckExpr(node.condition);
+  }
+
+  Status CheckCell(const ControlNode& node) const {
+    const CellRead& read = node.read;
+    const bool fits = read.storage < plan_.storages.size() && node.slot < plan_.slots.size() &&
+                      plan_.slots[node.slot].kind == ScalarKind::kInt &&
+                      plan_.storages[read.storage].tensor_class != TensorClass::kRootInner &&
+                      IsInteger(plan_.storages[read.storage].dtype);
+    if (!fits) return Unsound("the control tree reads storage %u into slot %u", read.storage, node.slot);
+    const size_t rank = read.indices.size();
+    if (rank == 0 || rank > kMaxRank || read.strides.size() != rank || read.valid.size() != rank ||
+        read.non_negative.size() > kMaxRank * kMaxRank) {
+      return Unsound("a read of the control tree has rank %zu", rank);
+    }
+    PYPTO_RETURN_IF_ERROR(CheckExpr(read.offset));
+    for (const auto* list : {&read.strides, &read.indices, &read.valid, &read.non_negative}) {
+      for (const ExprId id : *list) PYPTO_RETURN_IF_ERROR(CheckExpr(id));
+    }
+    return OkStatus();
   }
 
   Status CheckRoot(const ControlNode& node) const {
@@ -69,13 +110,19 @@ class ControlValidator {
   }
 
   const Plan& plan_;
-  std::vector<bool> used_;                            // per loop
-  std::vector<bool> open_;                            // per loop
+  std::vector<bool> used_;  // per loop
+  std::vector<bool> open_;  // per loop
+  bool reads_ = false;
   std::vector<std::vector<uint32_t>> loops_of_root_;  // loops whose indices a root function reads
 };
 
 }  // namespace
 
-Status ValidateControl(const Plan& plan) { return ControlValidator(plan).Check(plan.control, 0); }
+Status ValidateControl(const Plan& plan) {
+  ControlValidator validator(plan);
+  PYPTO_RETURN_IF_ERROR(validator.Check(plan.control, 0));
+  if (validator.reads() == plan.reads_tensors) return OkStatus();
+  return Unsound("the mark for reads of tensors does not fit the control tree");
+}
 
 }  // namespace pypto::program

@@ -132,7 +132,8 @@ class LeafValidator {
         return OkStatus();
       case ValueRef::Kind::kFloat:
       case ValueRef::Kind::kInt: return OkStatus();
-      case ValueRef::Kind::kExpr: return CheckExpr(value.index);
+      case ValueRef::Kind::kExpr:
+      case ValueRef::Kind::kFloatExpr: return CheckExpr(value.index);
       case ValueRef::Kind::kScalar:
         if (value.index < plan_.scalars.size() && plan_.scalars[value.index].kind == ScalarKind::kFloat) {
           return OkStatus();

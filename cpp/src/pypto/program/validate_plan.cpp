@@ -56,6 +56,9 @@ Status CheckExpressions(const Plan& plan) {
     const bool fits = node.op == ExprOp::kSymbol ? node.a < plan.symbols.size()
                       : node.op == ExprOp::kScalar
                           ? node.a < plan.scalars.size() && plan.scalars[node.a].kind == ScalarKind::kInt
+                      : node.op == ExprOp::kFloatScalar
+                          ? node.a < plan.scalars.size() && plan.scalars[node.a].kind == ScalarKind::kFloat
+                      : node.op == ExprOp::kSlot      ? node.a < plan.slots.size()
                       : node.op == ExprOp::kLoopIndex ? node.a < plan.loop_count
                                                       : true;
     if (!fits) return Unsound("an expression names operand %u, which does not exist", node.a);
@@ -71,7 +74,8 @@ Status CheckSizes(const Plan& plan, const std::vector<ExprId>& sizes) {
     if (value && *value < 0) return Unsound("a size is negative");
   }
   for (const ExprId id : CloseUnderChildren(plan.exprs.nodes(), sizes)) {
-    if (plan.exprs.node(id).op == ExprOp::kLoopIndex) return Unsound("a size depends on a loop index");
+    const ExprOp op = plan.exprs.node(id).op;
+    if (op == ExprOp::kLoopIndex || op == ExprOp::kSlot) return Unsound("a size depends on a loop index or a slot");
   }
   return OkStatus();
 }
@@ -145,9 +149,8 @@ Status MarkExprs(const Plan& plan, const RootFunction& root, RootMarks& marks) {
     least = id + 1;
     const ExprNode& node = plan.exprs.node(id);
     const auto missing = [&](ExprId child) { return marks.exprs[child] != marks.root; };
-    const bool inner = node.op >= ExprOp::kAdd;
-    if ((inner && missing(node.a)) || (inner && node.op != ExprOp::kNot && missing(node.b)) ||
-        (node.op == ExprOp::kSelect && missing(node.c))) {
+    const int children = ChildCount(node.op);
+    if ((children > 0 && missing(node.a)) || (children > 1 && missing(node.b)) || (children > 2 && missing(node.c))) {
       return Unsound("expressions of root function '%s' lack an operand of %u", root.name.c_str(), id);
     }
     marks.exprs[id] = marks.root;

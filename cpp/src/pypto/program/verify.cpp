@@ -12,11 +12,13 @@ using base::StatusCode;
 
 // Nested loops and branches.
 constexpr size_t kMaxDepth = 64;
+constexpr uint32_t kSlotFlag = uint32_t{1} << 31;
 
 // Walks one program in order. Thread rule: one thread, one use.
 class Verifier {
  public:
-  explicit Verifier(const Program& program) : program_(program), visible_(program.tensors.size(), false) {}
+  explicit Verifier(const Program& program)
+      : program_(program), visible_(program.tensors.size(), false), set_(program.slots.size(), false) {}
 
   Status Run() {
     PYPTO_RETURN_IF_ERROR(CheckExpressions());
@@ -43,14 +45,18 @@ class Verifier {
       const bool bad = (node.op == ExprOp::kSymbol && node.a >= program_.symbols.size()) ||
                        (node.op == ExprOp::kScalar &&
                         (node.a >= program_.scalars.size() || program_.scalars[node.a].kind != ScalarKind::kInt)) ||
+                       (node.op == ExprOp::kFloatScalar &&
+                        (node.a >= program_.scalars.size() || program_.scalars[node.a].kind != ScalarKind::kFloat)) ||
+                       (node.op == ExprOp::kSlot && node.a >= program_.slots.size()) ||
                        (node.op == ExprOp::kLoopIndex && node.a >= program_.loop_count);
       if (bad) return Error(base::Format("expression %zu names operand %u, which does not exist", id, node.a));
       std::vector<uint32_t>& loops = loops_of_[id];
       if (node.op == ExprOp::kLoopIndex) loops.push_back(node.a);
-      if (node.op < ExprOp::kAdd) continue;
-      // Unused children are 0, the first node; the ids of used ones are smaller by construction of the pool.
-      const std::array<ExprId, 3> children = {node.a, node.op == ExprOp::kNot ? node.a : node.b,
-                                              node.op == ExprOp::kSelect ? node.c : node.a};
+      if (node.op == ExprOp::kSlot) loops.push_back(node.a | kSlotFlag);
+      const int count = ChildCount(node.op);
+      if (count <= 0) continue;
+      // The ids of children are smaller by construction of the pool.
+      const std::array<ExprId, 3> children = {node.a, count > 1 ? node.b : node.a, count > 2 ? node.c : node.a};
       for (const ExprId child : children) loops.insert(loops.end(), loops_of_[child].begin(), loops_of_[child].end());
       std::sort(loops.begin(), loops.end());
       loops.erase(std::unique(loops.begin(), loops.end()), loops.end());
@@ -100,8 +106,10 @@ class Verifier {
     const bool fixed = tensor.origin == TensorOrigin::kTemporary || tensor.origin == TensorOrigin::kView;
     for (const ExprId dim : tensor.shape) {
       if (!loops_of_[dim].empty()) {
-        return Error("the shape of tensor '" + tensor.name +
-                     "' depends on a loop index; sizes may depend on dims and scalar parameters only");
+        const bool slot = (loops_of_[dim].back() & kSlotFlag) != 0;
+        return Error("the shape of tensor '" + tensor.name + "' depends on " +
+                     (slot ? "a value that is known only while the kernel runs" : "a loop index") +
+                     "; sizes may depend on dims and scalar parameters only");
       }
       if (fixed && !program_.exprs.ConstantValue(dim)) return Error("a result has a dynamic dim");
     }
@@ -112,6 +120,10 @@ class Verifier {
   Status CheckExpr(ExprId id) const {
     if (id >= program_.exprs.size()) return Error(base::Format("expression %u does not exist", id));
     for (const uint32_t loop : loops_of_[id]) {
+      if ((loop & kSlotFlag) != 0) {
+        if (!set_[loop & ~kSlotFlag]) return Error("a slot is used before it is set");
+        continue;
+      }
       if (std::find(loops_.begin(), loops_.end(), loop) == loops_.end()) {
         return Error(base::Format("the index of loop %u is used outside of it", loop));
       }
@@ -144,7 +156,8 @@ class Verifier {
   Status Check(const OpStatement& op) {
     for (const Operand& input : op.inputs) {
       if (input.kind == Operand::Kind::kTensor) PYPTO_RETURN_IF_ERROR(CheckRead(input.tensor));
-      if (input.kind == Operand::Kind::kExpr) PYPTO_RETURN_IF_ERROR(CheckExpr(input.expr));
+      if (input.kind == Operand::Kind::kExpr || input.kind == Operand::Kind::kFloatExpr)
+        PYPTO_RETURN_IF_ERROR(CheckExpr(input.expr));
     }
     PYPTO_RETURN_IF_ERROR(Define(op.output, TensorOrigin::kTemporary));
     const Tensor& output = program_.tensors[op.output];
@@ -223,6 +236,29 @@ class Verifier {
     return base::OkStatus();
   }
 
+  Status Check(const ReadStatement& read) {
+    PYPTO_RETURN_IF_ERROR(CheckRead(read.tensor));
+    const Tensor& tensor = program_.tensors[read.tensor];
+    if (read.slot >= program_.slots.size() || program_.slots[read.slot].kind != ScalarKind::kInt ||
+        !IsInteger(tensor.dtype) || read.indices.size() != tensor.shape.size()) {
+      return Error("a scalar read does not fit its tensor");
+    }
+    for (const ExprId index : read.indices) PYPTO_RETURN_IF_ERROR(CheckExpr(index));
+    set_[read.slot] = true;
+    return base::OkStatus();
+  }
+
+  Status Check(const SetStatement& set) {
+    for (const SlotValue& value : set.values) {
+      if (value.slot >= program_.slots.size()) return Error(base::Format("slot %u does not exist", value.slot));
+      PYPTO_RETURN_IF_ERROR(CheckExpr(value.value));
+    }
+    for (const SlotValue& value : set.values) set_[value.slot] = true;
+    return base::OkStatus();
+  }
+
+  Status Check(const CheckStatement& check) const { return CheckExpr(check.condition); }
+
   Status Check(const LoopStatement& loop) {
     for (const ExprId id : {loop.start, loop.stop, loop.step}) PYPTO_RETURN_IF_ERROR(CheckExpr(id));
     if (program_.exprs.IsConstant(loop.step, 0)) return Error("loop(): the step must not be zero");
@@ -268,7 +304,8 @@ class Verifier {
   SourcePlace place_;
   std::vector<bool> visible_;                    // per tensor
   std::vector<TensorId> made_;                   // visible tensors, in the order they were made
-  std::vector<std::vector<uint32_t>> loops_of_;  // per expression: loops whose indices it reads
+  std::vector<bool> set_;                        // per slot: a statement above sets it
+  std::vector<std::vector<uint32_t>> loops_of_;  // per expression: loops whose indices it reads, and flagged slots
   std::vector<uint32_t> loops_;                  // open loops
   size_t branches_ = 0;                          // open branches
   size_t dead_ = 0;                              // open loops that never run

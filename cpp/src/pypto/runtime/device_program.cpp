@@ -23,22 +23,22 @@ using program::ExprId;
 
 constexpr uint64_t kStagingGranule = 512;
 
-bool DependsOnScalar(std::span<const program::ExprNode> nodes, std::initializer_list<ExprId> roots) {
+bool DependsOnLaunch(std::span<const program::ExprNode> nodes, std::initializer_list<ExprId> roots) {
   std::vector<ExprId> known;
   for (const ExprId root : roots) {
     if (root != program::kNoExpr) known.push_back(root);
   }
   for (const ExprId id : program::CloseUnderChildren(nodes, known)) {
-    if (nodes[id].op == program::ExprOp::kScalar) return true;
+    if (nodes[id].op == program::ExprOp::kScalar || nodes[id].op == program::ExprOp::kSlot) return true;
   }
   return false;
 }
 
-bool TripsDependOnScalar(std::span<const program::ExprNode> nodes, const std::vector<ControlNode>& control) {
+bool TripsDependOnLaunch(std::span<const program::ExprNode> nodes, const std::vector<ControlNode>& control) {
   for (const ControlNode& node : control) {
-    if (node.kind == ControlNode::Kind::kLoop && DependsOnScalar(nodes, {node.start, node.stop, node.step}))
+    if (node.kind == ControlNode::Kind::kLoop && DependsOnLaunch(nodes, {node.start, node.stop, node.step}))
       return true;
-    if (TripsDependOnScalar(nodes, node.body) || TripsDependOnScalar(nodes, node.otherwise)) return true;
+    if (TripsDependOnLaunch(nodes, node.body) || TripsDependOnLaunch(nodes, node.otherwise)) return true;
   }
   return false;
 }
@@ -116,7 +116,7 @@ DeviceProgram::DeviceProgram(std::shared_ptr<const program::Image> image, acl::B
       binary_(std::move(binary)),
       function_(function),
       workspace_exprs_(WorkspaceExprs(image_->plan)),
-      open_ended_(TripsDependOnScalar(image_->plan.exprs.nodes(), image_->plan.control)),
+      open_ended_(TripsDependOnLaunch(image_->plan.exprs.nodes(), image_->plan.control)),
       packed_binary_(program::PackedBinaryOf(*image_)),
       sync_address_(sync_address) {
   open_ended_ |= packed_binary_ != nullptr;

@@ -18,6 +18,8 @@ const char* FaultReason(FaultKind kind) {
     case FaultKind::kWorkspace: return "a root instance does not fit an empty device task";
     case FaultKind::kAborted: return "it was aborted";
     case FaultKind::kZeroStep: return "a loop has step 0";
+    case FaultKind::kReadOutside: return "a scalar read lies outside of its tensor";
+    case FaultKind::kUnbound: return "a name is used that was never bound";
   }
   return "an unknown reason";
 }
