@@ -246,10 +246,13 @@ void bind_statements(nb::class_<Builder>& builder) {
           nb::arg("tensor"), nb::arg("indices"), "Reads a cell of an integer tensor; returns its expression.")
       .def(
           "add_slot",
-          [](Builder& self, const std::string& name, bool is_float) {
-            return self.AddSlot(name, is_float ? program::ScalarKind::kFloat : program::ScalarKind::kInt);
+          [](Builder& self, const std::string& name, bool is_float, std::optional<int64_t> limit) {
+            const uint32_t slot = self.AddSlot(name, is_float ? program::ScalarKind::kFloat : program::ScalarKind::kInt);
+            if (limit) self.exprs().SetSlotBounds(slot, 0, *limit);
+            return slot;
           },
-          nb::arg("name"), nb::arg("is_float"), "Adds a number that statements set while the kernel runs.")
+          nb::arg("name"), nb::arg("is_float"), nb::arg("limit").none() = nb::none(),
+          "Adds a number that statements set while the kernel runs; with a limit it is 0 to that.")
       .def(
           "set_slots",
           [](Builder& self, const std::vector<std::pair<uint32_t, ExprId>>& values) {

@@ -82,8 +82,10 @@ class Builder:
     def read_cell(self, tensor: int, indices: Sequence[int]) -> int:
         """Reads a cell of an integer tensor; returns its expression."""
 
-    def add_slot(self, name: str, is_float: bool) -> int:
-        """Adds a number that statements set while the kernel runs."""
+    def add_slot(self, name: str, is_float: bool, limit: int | None = None) -> int:
+        """
+        Adds a number that statements set while the kernel runs; with a limit it is 0 to that.
+        """
 
     def set_slots(self, values: Sequence[tuple[int, int]]) -> None:
         """Sets slots, all at once."""

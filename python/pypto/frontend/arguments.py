@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto.dtypes import DataType, to_dtype
+from pypto.frontend.floats import FloatScalar
 from pypto.frontend.places import trace_error
-from pypto.frontend.symbolic import INT64_MAX, INT64_MIN, FloatScalar, SymbolicScalar, as_int, static_int
+from pypto.frontend.symbolic import INT64_MAX, INT64_MIN, SymbolicScalar, as_int, static_int
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Trace
 
@@ -61,7 +62,7 @@ def to_number_operand(trace: Trace, value: Any, what: str) -> Operand | None:
         trace.check_loops(value._expr)
         return "expr", value._expr
     if isinstance(value, FloatScalar):
-        return "scalar", value._index
+        return value.operand()
     if isinstance(value, Element):
         value = value.value
     number = as_int(value)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
+from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.loopflow import snapshot_of
+from pypto.frontend.maybe import Maybe, choose, join, split
 from pypto.frontend.rewrite import FlowMeta
-from pypto.frontend.symbolic import SymbolicScalar, as_int, to_expr
+from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import require
 
@@ -82,11 +84,7 @@ class BranchFlow:
         self._open("else")
         for name in self.meta.names.assigned:
             value = self._entry.get(name, UNBOUND)
-            self.names[name] = (
-                Unusable(name, f"is bound only in one branch of the if at line {self.meta.node.lineno}")
-                if value is UNBOUND
-                else value
-            )
+            self.names[name] = Maybe(name, UNBOUND, 0, self._reason()) if value is UNBOUND else value
         return True
 
     def end_otherwise(self, frame: dict[str, Any]) -> None:
@@ -105,7 +103,8 @@ class BranchFlow:
                 self.meta,
             )
         values = {name: frame.get(name, UNBOUND) for name in self._merged}
-        tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+        held = {name: split(value, UNBOUND)[0] for name, value in values.items()}
+        tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
         moves = []
         for name, variable in self._variables.items():
             value = tensors.get(name)
@@ -122,14 +121,36 @@ class BranchFlow:
         return values
 
     def _merge(self, name: str, a: Any, b: Any) -> Any:
-        line = self.meta.node.lineno
+        if carry.same_value(a, b):
+            return a
+        for side in (a, b):
+            if isinstance(side, Unusable):
+                return side
+        (a, bound_a), (b, bound_b) = split(a, UNBOUND), split(b, UNBOUND)
+        value = self._merge_values(name, a, b)
+        if isinstance(value, Unusable):
+            return value
+        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason())
+
+    def _reason(self) -> str:
+        line = self.trace.line_in_kernel(self.runtime.source.place(self.meta.node)) or self.meta.node.lineno
+        return f"is bound only in one branch of the if at line {line}"
+
+    def _merge_values(self, name: str, a: Any, b: Any) -> Any:
+        """One value for both branches; UNBOUND gives way."""
+        if a is UNBOUND or b is UNBOUND:
+            value = b if a is UNBOUND else a
+            return self._merge_tensors(name, value, value) if isinstance(value, Tensor) else value
         if carry.same_value(a, b):
             return a
         if isinstance(a, Tensor) and isinstance(b, Tensor):
             return self._merge_tensors(name, a, b)
-        for value in (a, b):
-            if value is UNBOUND or isinstance(value, Unusable):
-                return Unusable(name, f"is bound only in one branch of the if at line {line}")
+        if is_float(a) or is_float(b):
+            sides = [float_expr(self.trace, side) for side in (a, b)]
+            if None not in sides:
+                code = EXPRESSION_OPERATORS["select"]
+                expr = self.trace.build("make_expr", code, to_expr(self.trace, self.condition, "if"), *sides)
+                return FloatScalar._wrap(self.trace, expr, name)
         if self._is_integer(a) and self._is_integer(b):
             return self.condition.tenary(a, b)
         return self._conflict(name, a, b)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar
-from pypto.frontend.tensor import Tensor, clone, partly_valid
-from pypto.frontend.tracer import Retrace, TensorFact, Trace
+from pypto.frontend.tensor import Tensor, clone
+from pypto.frontend.tracer import NoValue, Retrace, TensorFact, Trace
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 UNBOUND = object()
 
 
-class Unusable:
+class Unusable(NoValue):
     """Stands for a name that has no value here; using it is an error that says why."""
 
     __slots__ = ("_name", "_reason")
@@ -101,10 +101,8 @@ def variable_for(trace: Trace, name: str, value: Tensor, *, reads: bool) -> Tens
 
 
 def check_same(runtime: FunctionRuntime, meta: FlowMeta, name: str, before: Tensor, after: Tensor) -> None:
-    """A carried tensor keeps shape, dtype and valid extents."""
+    """A carried tensor keeps shape and dtype."""
     if before.dtype == after.dtype and before.shape_exprs() == after.shape_exprs():
-        if before.valid_exprs() != after.valid_exprs():
-            raise partly_valid(f"'{name}'", before, after, runtime.place_of(meta, name))
         return
     raise runtime.error(
         ValueError,

@@ -12,11 +12,13 @@ from typing import Any
 from pypto.errors import PyptoError
 from pypto.frontend import branches, helpers, loopflow, symbolic
 from pypto.frontend.branches import BranchFlow, ConcreteBranch
+from pypto.frontend.floats import FloatScalar
 from pypto.frontend.loops import Loop
+from pypto.frontend.maybe import load
 from pypto.frontend.places import Place, syntax_error, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
-from pypto.frontend.symbolic import FloatScalar, SymbolicScalar
+from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import TensorLike, require
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -52,6 +54,7 @@ class FunctionRuntime:
     """The object that the code of one rewritten function calls. Shared by all traces of that function."""
 
     frame = staticmethod(builtins.locals)
+    load = staticmethod(load)
 
     def __init__(self, source: Source, metas: list[FlowMeta], function: types.FunctionType) -> None:
         self.source = source

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pypto.frontend import carry
 from pypto.frontend.carry import CarriedMove, Unusable
 from pypto.frontend.containers import Snapshot
+from pypto.frontend.floats import FloatScalar, is_number
 from pypto.frontend.loops import Loop, Section
+from pypto.frontend.maybe import join, split
+from pypto.frontend.numbers_carried import CarriedNumbers
 from pypto.frontend.places import syntax_error
 from pypto.frontend.rewrite import FlowMeta
-from pypto.frontend.symbolic import SymbolicScalar, to_expr
+from pypto.frontend.symbolic import SymbolicScalar, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Scope, Trace, require
 
@@ -44,12 +47,14 @@ class LoopFlow:
         self._carried = {name for name in names.assigned if name in names.live_at_head or name in names.live_after}
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
+        self._numbers = CarriedNumbers(self.trace, self.ordinal)
         self._fixed: dict[str, Any] = {}  # values that an iteration must leave as they are
         self._last: dict[str, Any] = {}  # values of names that the body binds first
         self._heads: dict[str, Tensor] = {}
         self._outside: dict[int, Tensor] = {}  # by id of a head: the tensor that the name held before the loop
         self._writes: dict[str, int] = {}  # of those tensors, when the loop began
         self._ran = False
+        self._is_last_body = True
         self._prepare(frame)
 
     def _check_statement(self) -> None:
@@ -70,18 +75,54 @@ class LoopFlow:
     def _prepare(self, frame: dict[str, Any]) -> None:
         targets = carry.target_names(self.meta.node)
         for name in sorted(self._carried - targets):
-            value = frame.get(name, carry.UNBOUND)
-            if isinstance(value, Tensor):
+            value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
+            if isinstance(value, float | FloatScalar) and name in self.meta.names.live_at_head:
+                self.trace.facts.numbers[(self.ordinal, name)] = True
+            if self._numbers.carries(name) and (bound == 0 or is_number(value)):
+                self._numbers.begin(name, value if is_number(value) else 0)
+                self._begin_flag(name, bound)
+            elif isinstance(value, Tensor):
+                self._begin_flag(name, bound)
                 read_first = name in self.meta.names.live_at_head and name not in self.meta.names.live_after
                 self._variables[name] = carry.variable_for(self.trace, name, value, reads=read_first)
+                self._begin_valid(name, value.valid_exprs())
                 self._writes[name] = value.writes
             elif value is carry.UNBOUND or isinstance(value, Unusable):
                 fact = self.trace.facts.bound.get((self.ordinal, name))
                 if fact is not None:
                     self._variables[name] = carry.declare(self.trace, name, fact)
+                    self._begin_valid(name, self._variables[name].shape_exprs())
                     self._first.add(name)
+                    self._begin_flag(name, 0)
             else:
                 self._fixed[name] = value
+        self._numbers.store_entry()
+
+    def _begin_valid(self, name: str, valid: list[int]) -> None:
+        variable = self._variables[name]
+        variable.set_valid(self._numbers.begin_valid(name, valid, variable.static_shape(f"'{name}'")))
+
+    def _end_valid(self, name: str, variable: Tensor, value: Tensor) -> None:
+        before, after = variable.valid_exprs(), value.valid_exprs()
+        if name in self._first:  # what lasts may be taken as it is
+            before = [old if self._varies(new) else new for old, new in zip(before, after, strict=True)]
+            variable.set_valid(before)
+        for dim, (old, new) in enumerate(zip(before, after, strict=True)):
+            self._numbers.end_valid(name, dim, new, old)
+
+    def _varies(self, expr: int) -> bool:
+        builder = self.trace.builder
+        return self.trace.scope.loop in builder.expr_loops(expr) or bool(builder.expr_slots(expr))
+
+    def _begin_flag(self, name: str, bound: Any) -> None:
+        """Follows whether the name is bound, where that depends on the running kernel."""
+        read_unbound = static_int(bound) == 0 and name in self.meta.names.live_at_head
+        if static_int(bound) is None or read_unbound or (self.ordinal, name) in self.trace.facts.flags:
+            self._numbers.begin_flag(name, bound)
+
+    def _reason(self) -> str:
+        line = self.trace.line_in_kernel(self.runtime.source.place(self.meta.node)) or self.meta.node.lineno
+        return f"is bound only in the loop at line {line}, which may not run at all"
 
     # Iteration.
 
@@ -106,7 +147,9 @@ class LoopFlow:
         scope.bounds = (self.loop.start, self.loop.stop, self.loop.step)
         index = SymbolicScalar._wrap(trace, expr)
         scope.watchers = snapshot_of(self._entry, self.runtime)
+        self._numbers.open_section()
         for body in range(section.repeat):
+            self._is_last_body = body + 1 == section.repeat
             self._open_body(scope)
             position = index + body * section.step if body else index
             yield (position, section.extent) if self.loop.pairs else position
@@ -118,10 +161,15 @@ class LoopFlow:
         self.names = {}
         self._heads = {}
         for name, variable in self._variables.items():
-            if name not in self._first:
+            if name not in self._first or self._numbers.has_flag(name):
                 head = variable.alias(scope, f"'{name}' is bound anew in the loop and")
-                self._outside[id(head)] = self._entry[name]
-                self._heads[name] = self.names[name] = head
+                head.set_valid(self._numbers.valid(name, variable.valid_exprs()))
+                if name not in self._first:
+                    self._outside[id(head)] = split(self._entry[name], carry.UNBOUND)[0]
+                self._heads[name] = head
+                self.names[name] = self._numbers.flagged(name, head, self._reason())
+        for name in self._numbers.names():
+            self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason())
 
     def end(self, frame: dict[str, Any]) -> None:
         """The end of the body: carried tensors take their new values; everything else must be as it was."""
@@ -135,22 +183,35 @@ class LoopFlow:
             )
         moves: list[CarriedMove] = []
         for name, variable in self._variables.items():
-            value = frame.get(name, carry.UNBOUND)
-            if name in self._first and isinstance(value, Tensor):
-                variable.set_valid(self._lasting_valid(name, value))
-            if value is not self._heads.get(name):
+            value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
+            self._numbers.end_flag(name, bound)
+            if isinstance(value, Tensor) and value is not variable:
+                self._end_valid(name, variable, value)
+            if value is not self._heads.get(name) and value is not variable:
                 place = self.runtime.place_of(self.meta, name)
                 moves.append(CarriedMove(variable, self._new_value(name, variable, value), place))
+        for name in self._numbers.names():
+            value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
+            self._numbers.end_flag(name, bound)
+            if not self._numbers.end(name, value):
+                raise self.runtime.error(
+                    TypeError,
+                    f"'{name}' is a number before the pypto.loop and {carry.kind_of(value)} at the end of its body",
+                    self.meta,
+                    name,
+                )
         for name, value in self._fixed.items():
             self._check_fixed(name, value, frame.get(name, carry.UNBOUND))
         self._note_first_bindings(frame)
         self._check_aliases(frame)
         carry.move_all(self.trace, moves)
+        if self._is_last_body:
+            self._numbers.store()
 
     def _check_aliases(self, frame: dict[str, Any]) -> None:
         """Carried names that stand for one object, or may still stand for the one of before the loop."""
         for name, writes in self._writes.items():
-            if self._entry[name].writes != writes:
+            if split(self._entry[name], carry.UNBOUND)[0].writes != writes:
                 raise self.runtime.error(
                     ValueError,
                     f"'{name}' is bound anew in the pypto.loop, and the tensor it held before is written in the loop "
@@ -158,7 +219,8 @@ class LoopFlow:
                     self.meta,
                     name,
                 )
-        ends = {name: value for name in self._variables if isinstance(value := frame.get(name), Tensor)}
+        held = {name: split(frame.get(name), carry.UNBOUND)[0] for name in self._variables}
+        ends = {name: value for name, value in held.items() if isinstance(value, Tensor)}
         for name, value in ends.items():
             for each in value.identities():
                 if each in self._outside:
@@ -169,19 +231,6 @@ class LoopFlow:
         variable = self._variables[name]
         variable.may_be(outside, f"'{name}' may still be the tensor of before the pypto.loop, and")
         outside.may_be(variable, f"it may be '{name}', which a pypto.loop may leave as it was, and")
-
-    def _lasting_valid(self, name: str, value: Tensor) -> list[int]:
-        """Valid extents of a name that the body binds first, which must have a value after the loop as well."""
-        valid = value.valid_exprs()
-        if any(self.trace.scope.loop in self.trace.builder.expr_loops(expr) for expr in valid):
-            raise self.runtime.error(
-                ValueError,
-                f"'{name}' is read after the pypto.loop, and its valid extents {value.valid_shape} depend on the loop "
-                "index. Instead: declare a tensor before the loop and write a region of it",
-                self.meta,
-                name,
-            )
-        return valid
 
     def _new_value(self, name: str, variable: Tensor, value: Any) -> Tensor:
         if not isinstance(value, Tensor):
@@ -205,25 +254,29 @@ class LoopFlow:
     def _check_fixed(self, name: str, before: Any, after: Any) -> None:
         if carry.same_value(before, after):
             return
+        if is_number(before) and is_number(split(after, carry.UNBOUND)[0]):
+            self._numbers.note(name, before, split(after, carry.UNBOUND)[0])
+            return
         what = f"from {carry.kind_of(before)} to {carry.kind_of(after)}"
-        hint = "compute it from the loop index, or keep it in a tensor"
-        if isinstance(before, bool):
-            hint = "use pypto.is_loop_begin(i) or pypto.is_loop_end(i)"
+        hint = "compute it from the loop index, or keep it in a tensor or a number"
         raise self.runtime.error(
             ValueError,
             f"'{name}' changes in a pypto.loop {what} and is read in a later iteration or after the loop; only "
-            f"tensors are carried from one iteration to the next. Instead: {hint}",
+            f"tensors and numbers are carried from one iteration to the next. Instead: {hint}",
             self.meta,
             name,
         )
 
     def _note_first_bindings(self, frame: dict[str, Any]) -> None:
-        for name in self._carried - set(self._variables) - set(self._fixed):
-            if name not in self.meta.names.live_after:
-                continue
-            value = frame.get(name, carry.UNBOUND)
+        targets = carry.target_names(self.meta.node)
+        live_at_head = self.meta.names.live_at_head
+        for name in sorted(self._carried - set(self._variables) - set(self._fixed) - set(self._numbers.names())):
+            value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
             if isinstance(value, Tensor):
                 carry.note_bound(self.trace, self.ordinal, name, value)
+            lasting = isinstance(value, SymbolicScalar | FloatScalar) or name in live_at_head
+            if is_number(value) and name not in targets and (lasting or static_int(bound) != 1):
+                self._numbers.note(name, value, value)
             self._last[name] = value
 
     # After the loop.
@@ -239,19 +292,31 @@ class LoopFlow:
             if not self._ran and not bound_before:
                 continue
             if bound_before and not certain:
-                self._may_be_outside(name, self._entry[name])
-            if certain or bound_before:
-                self.names[name] = variable
-            else:
-                self.names[name] = Unusable(name, f"is bound only in the loop at line {line}, which may not run at all")
+                self._may_be_outside(name, split(self._entry[name], carry.UNBOUND)[0])
+            self._leave_name(name, variable, certain or bound_before)
+        for name in self._numbers.names():
+            if name in live and self._ran:
+                self._leave_name(name, self._numbers.carried(name), certain or self._numbers.bound_before(name))
         for name, value in self._last.items():
             if value is carry.UNBOUND or isinstance(value, Unusable):
                 continue
+            if name not in live:
+                continue
             if isinstance(value, SymbolicScalar):
                 reason = f"is a symbolic value of the loop at line {line} and has no value after it"
-            elif not certain:
-                reason = f"is bound only in the loop at line {line}, which may not run at all"
+                self.names[name] = Unusable(name, reason)
             else:
-                self.names[name] = value
-                continue
-            self.names[name] = Unusable(name, reason)
+                self._leave_name(name, value, certain)
+
+    def _leave_name(self, name: str, value: Any, certain: bool) -> None:
+        if self._numbers.has_flag(name):
+            self.names[name] = self._numbers.left(name, value, self._reason())
+        else:
+            self.names[name] = join(name, value, 1 if certain else self._ran_at_all(), self._reason())
+
+    def _ran_at_all(self) -> Any:
+        start, stop, step = self.loop.start, self.loop.stop, self.loop.step
+        known = static_int(step)
+        if known is None:
+            return ((step > 0) & (start < stop)) | ((step < 0) & (start > stop))
+        return start < stop if known > 0 else start > stop

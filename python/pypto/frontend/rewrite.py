@@ -60,10 +60,19 @@ def _at_start(made: Any, node: ast.AST) -> None:
     ast.fix_missing_locations(made)
 
 
+def _uncertain(flows: dict[ast.AST, FlowNames]) -> set[str]:
+    """Names that a loop or branch binds."""
+    found: set[str] = set()
+    for names in flows.values():
+        found |= names.assigned
+    return found
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, flows: dict[ast.AST, FlowNames]) -> None:
         self.flows = flows
         self.metas: list[FlowMeta] = []
+        self.uncertain = _uncertain(flows)  # names that may be bound on some paths only
 
     # Small builders.
 
@@ -153,10 +162,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         outer, self.flows = self.flows, Liveness(node).flows
+        known, self.uncertain = self.uncertain, self.uncertain | _uncertain(self.flows)
         # Naming the runtime makes it a captured variable, by which rewritten functions are known.
         keep = ast.copy_location(ast.Expr(ast.copy_location(self._name(RUNTIME), node.body[0])), node.body[0])
         node.body = [keep, *self._visit_all(node.body)]
-        self.flows = outer
+        self.flows, self.uncertain = outer, known
         return node
 
     def visit_While(self, node: ast.While) -> ast.While:
@@ -169,7 +179,19 @@ class _Rewriter(ast.NodeTransformer):
         node.test = self._located(self._call(RUNTIME, "truth", ast.Constant("assert"), node.test), node.test)
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name) or node.target.id not in self.uncertain:
+            return node
+        loaded = self._call(RUNTIME, "load", self._name(node.target.id))
+        return [*self._placed([ast.Assign([self._name(node.target.id, store=True)], loaded)], node), node]
+
     # Expressions.
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or node.id not in self.uncertain:
+            return node
+        return self._located(self._call(RUNTIME, "load", ast.copy_location(self._name(node.id), node)), node)
 
     @staticmethod
     def _located(made: _Node, node: ast.AST) -> _Node:

@@ -10,7 +10,7 @@ from pypto import _core
 from pypto.frontend import tracer
 from pypto.frontend.places import trace_error
 
-_OPERATORS: dict[str, int] = dict(_core.EXPRESSION_OPERATORS)
+EXPRESSION_OPERATORS: dict[str, int] = dict(_core.EXPRESSION_OPERATORS)
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
@@ -107,7 +107,7 @@ class SymbolicScalar:
     # Arithmetic.
 
     def _linear(self, operation: str, other: Any, reflected: bool) -> Any:
-        if isinstance(other, tracer.TensorLike):
+        if isinstance(other, tracer.TensorLike | tracer.FloatLike):
             return NotImplemented
         right = to_symbolic(self._trace, other)
         a, b = (right, self) if reflected else (self, right)
@@ -115,12 +115,12 @@ class SymbolicScalar:
         return SymbolicScalar._wrap(self._trace, expr)
 
     def _make(self, operation: str, *others: Any, reflected: bool = False) -> Any:
-        if any(isinstance(other, tracer.TensorLike) for other in others):
+        if any(isinstance(other, tracer.TensorLike | tracer.FloatLike) for other in others):
             return NotImplemented
         operands = [self, *(to_symbolic(self._trace, other) for other in others)]
         if reflected:
             operands.reverse()
-        expr = self._trace.build("make_expr", _OPERATORS[operation], *(operand._expr for operand in operands))
+        expr = self._trace.build("make_expr", EXPRESSION_OPERATORS[operation], *(operand._expr for operand in operands))
         return SymbolicScalar._wrap(self._trace, expr)
 
     def __add__(self, other: Any) -> Any:
@@ -291,32 +291,3 @@ def ceildiv(a: Any, b: Any) -> Any:
 def symbolic_scalar(value: int | SymbolicScalar) -> SymbolicScalar:
     """A constant that computes as symbolic values do: its divisions truncate."""
     return SymbolicScalar(value)
-
-
-class FloatScalar:
-    """A floating parameter of a kernel: a number of each launch, usable only as a scalar of tensor operations."""
-
-    __slots__ = ("_index", "_name", "_trace")
-
-    def __init__(self, trace: tracer.Trace, index: int, name: str) -> None:
-        self._trace, self._index, self._name = trace, index, name
-
-    def __repr__(self) -> str:
-        return f"FloatScalar({self._name})"
-
-    def _refuse(self, *_: Any) -> NoReturn:
-        raise trace_error(
-            TypeError,
-            f"'{self._name}' is a floating number of each launch, known only when the kernel runs: use it as a scalar "
-            "of tensor operations, or give its value when compiling",
-        )
-
-    def _defer(self, other: Any) -> Any:
-        if isinstance(other, tracer.TensorLike):
-            return NotImplemented
-        return self._refuse()
-
-    __bool__ = __float__ = __int__ = __neg__ = __eq__ = __ne__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _defer
-    __hash__ = None  # type: ignore[assignment]

@@ -11,13 +11,14 @@ from pypto.config import scopes
 from pypto.errors import ERROR_CODES, CompileError, FeError, PyptoError, PyptoGeneralError, fe_error, typed
 from pypto.frontend import helpers, tracer
 from pypto.frontend.checks import check_kernel
+from pypto.frontend.floats import FloatScalar
 from pypto.frontend.liveness import stores_of
 from pypto.frontend.options import Settings
 from pypto.frontend.places import render, trace_error, traceback_place
 from pypto.frontend.rewrite import FlowMeta, rewrite
 from pypto.frontend.signature import NO_DEFAULT, BoundTensor, Signature
 from pypto.frontend.source import Source, read_kernel_source
-from pypto.frontend.symbolic import FloatScalar, SymbolicScalar
+from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import MAX_RETRACES, Facts, Retrace, Trace
 
@@ -92,16 +93,21 @@ class PreparedKernel:
             try:
                 with scopes.kernel_scope(request.settings.node):
                     self._run(trace, request)
-                    return trace, trace.builder.finish()
+                    if not trace.starts_over:
+                        return trace, trace.builder.finish()
             except Retrace:
                 continue
             except PyptoError as error:
+                if trace.starts_over:
+                    continue
                 if isinstance(error, CompileError) and error.column is None and error.lineno:
                     self._relocate(error, trace)
                 if isinstance(error, FeError) and not isinstance(error, CompileError):
                     raise self._placed(error, trace) from None
                 raise
             except Exception as error:
+                if trace.starts_over:
+                    continue
                 raise self._wrap(error, trace) from error
             finally:
                 tracer.leave(token)

@@ -26,6 +26,18 @@ class TensorLike:
     __slots__ = ()
 
 
+class NoValue:
+    """Base of what stands for a name without a value, for the same reason."""
+
+    __slots__ = ()
+
+
+class FloatLike:
+    """Base of floating numbers of the running kernel, for the same reason."""
+
+    __slots__ = ()
+
+
 class TensorFact(NamedTuple):
     """Shape and dtype of a name that must be declared ahead of a loop or a branch."""
 
@@ -39,6 +51,9 @@ class Facts:
 
     variables: set[int] = field(default_factory=set)  # ordinals of tensors that must be variables from the start
     bound: dict[tuple[int, str], TensorFact] = field(default_factory=dict)  # names bound inside a loop or branch
+    numbers: dict[tuple[int, str], bool] = field(default_factory=dict)  # that a loop carries: whether floating
+    valid: set[tuple[int, str, int]] = field(default_factory=set)  # dims of tensors whose valid extent a loop changes
+    flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
 
 
 class Retrace(BaseException):
@@ -65,10 +80,11 @@ class Tiles:
 class Scope:
     """An open block of the program: the kernel, a loop body or a branch. Options set in it end with it."""
 
-    __slots__ = ("bounds", "kind", "loop", "options_before", "place", "step", "watchers")
+    __slots__ = ("bounds", "checked", "kind", "loop", "options_before", "place", "step", "watchers")
 
     def __init__(self, kind: str, place: Place | None = None) -> None:
         self.kind = kind
+        self.checked: set[tuple[str, int]] = set()  # names that were found to be bound, and by which condition
         self.place = place
         self.options_before: scopes.OptionScope | None = None  # in force again when the block ends
         self.loop: int | None = None  # number of the loop in the program
@@ -99,6 +115,7 @@ class Trace:
         self.scopes: list[Scope] = [Scope("kernel")]
         self.ranges: list[SourceRange] = []
         self.parameters: dict[str, Any] = {}
+        self.starts_over = False  # facts were found that change what was traced before
         self._tensors = 0
         self._flows = 0
         self._constants: dict[int, int] = {}
@@ -181,6 +198,12 @@ class Trace:
             if known.label == label:
                 return Place(known.filename, known.def_line + line - 1)
         return None
+
+    def line_in_kernel(self, place: Place | None = None) -> int | None:
+        """The line of a place (default: the caller's) counted from the `def` of its function."""
+        place = place or caller_place(lambda filename, line: self._range_of(filename, line) is not None)
+        found = self._range_of(place.filename, place.line) if place is not None else None
+        return None if place is None or found is None else place.line - found.def_line + 1
 
     def _range_of(self, filename: str, line: int) -> SourceRange | None:
         inside = [r for r in self.ranges if r.filename == filename and r.first_line <= line <= r.last_line]

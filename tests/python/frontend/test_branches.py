@@ -122,15 +122,8 @@ def test_kinds_that_do_not_mix():
         x[:] = x + 1
         del y
 
-    @pypto.frontend.jit
-    def one_branch(x: T([4], FP32), n: int):
-        if n > 3:
-            y = x + 1
-        x[:] = y
-
     refuse(conflict, "x[:] = y", "Conflicted var y", "a tensor [4] DT_FP32 in one branch", kind=NameError)
     refuse(shapes, "x[0:2] = y", "Conflicted var y", kind=NameError)
-    refuse(one_branch, "x[:] = y", "'y' is bound only in one branch of the if at line", kind=NameError)
     assert "add(%0:x, 1)" in unused.to_text()
 
 

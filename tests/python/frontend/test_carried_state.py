@@ -130,33 +130,6 @@ def test_move_takes_over_the_shape():
     assert statements(kernel)[-1] == "  %1:out[:] = %5"
 
 
-def test_numbers_are_not_carried():
-    @pypto.frontend.jit
-    def counter(x: T([4], FP32)):
-        n = 0
-        for _ in pypto.loop(3):
-            n = n + 1
-            x[:] = x * n
-
-    @pypto.frontend.jit
-    def flag(x: T([4], FP32)):
-        first = True
-        for _ in pypto.loop(3):
-            x[:] = x * (2 if first else 3)
-            first = False
-
-    @pypto.frontend.jit
-    def after(x: T([4], FP32)):
-        n = 0
-        for i in pypto.loop(3):
-            n = i
-        x[0:1] = x[0:1] * n
-
-    refuse(counter, "n = n + 1", "'n' changes in a pypto.loop from 0 to 1", "compute it from the loop index")
-    refuse(flag, "first = False", "'first' changes in a pypto.loop from True to False", "is_loop_begin")
-    refuse(after, "n = i", "'n' changes in a pypto.loop from 0 to the symbolic integer")
-
-
 def test_unchanged_values_pass():
     @pypto.frontend.jit
     def kernel(x: T([4], FP32)):
@@ -196,14 +169,7 @@ def test_carried_tensors_keep_shape_and_dtype():
     refuse(kind, "acc = 3", "'acc' is a tensor before the pypto.loop and 3 at the end of its body", kind=TypeError)
 
 
-def test_carried_tensors_keep_their_valid_extents():
-    @pypto.frontend.jit
-    def tail(x: T([pypto.DYN, 4], FP32), out: T([16, 4], FP32)):
-        acc = pypto.zeros(16, 4)
-        for i in pypto.loop(0, x.shape[0], 16):
-            acc = acc + x[i : i + 16]
-        out[:] = acc
-
+def test_tensors_that_are_moved_keep_their_valid_extents():
     @pypto.frontend.jit
     def moved(x: T([pypto.DYN, 4], FP32), out: T([16, 4], FP32)):
         acc = pypto.tensor([16, 4], FP32)
@@ -220,7 +186,6 @@ def test_carried_tensors_keep_their_valid_extents():
                 acc = acc + part * j
             out[i : i + 16] = acc
 
-    refuse(tail, "acc = acc + x", "'acc' has valid extents [16, 4] on one side", "valid_shape=t.valid_shape")
     refuse(moved, "acc[:] = x[i", "the tensor has valid extents [16, 4] on one side")
     text = narrowed.to_text()
     assert re.search(r"add\(%6, %5\) : FP32\[16, 4\] valid \[RUNTIME_Min\(\(x_0-i0\), 16\), 4\]", text)
@@ -234,12 +199,6 @@ def test_first_bound_in_the_body():
         out[:] = y
 
     @pypto.frontend.jit
-    def uncertain(x: T([pypto.DYN, 4], FP32), out: T([1, 4], FP32)):
-        for i in pypto.loop(x.shape[0]):
-            y = x[0:1] * i
-        out[:] = y
-
-    @pypto.frontend.jit
     def index(x: T([8, 4], FP32)):
         for i in pypto.loop(3):
             x[i : i + 1] = x[0:1]
@@ -247,7 +206,6 @@ def test_first_bound_in_the_body():
 
     assert statements(certain)[0] == "  declare %2:y"
     assert statements(certain)[-1] == "  %1:out[:] = %2:y"
-    refuse(uncertain, "out[:] = y", "'y' is bound only in the loop at line", "may not run at all", kind=NameError)
     refuse(index, "x[i : i + 1] = x[1:2]", "'i' is a symbolic value of the loop", kind=NameError)
 
 

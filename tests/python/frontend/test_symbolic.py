@@ -204,7 +204,7 @@ class TestScalarParameters:
     def test_floats_are_only_for_tensor_operations(self):
         @pypto.frontend.jit
         def kernel(x: T([4], FP32), a: float):
-            x[:] = x * (a + 1)
+            x[:] = x * (2 if a > 1 else 3)
 
         @pypto.frontend.jit
         def good(x: T([4], FP32), a: float):
