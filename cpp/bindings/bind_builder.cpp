@@ -222,6 +222,15 @@ void bind_statements(nb::class_<Builder>& builder) {
           },
           nb::arg("base"), nb::arg("shape"), nb::arg("valid"))
       .def(
+          "alias",
+          [](Builder& self, TensorId base, const std::vector<std::optional<ExprId>>& shape) {
+            CheckTensor(self, base);
+            Exprs dims;
+            for (const auto& dim : shape) dims.push_back(dim.value_or(program::kNoExpr));
+            return Unwrap(self.Alias(base, std::move(dims)));
+          },
+          nb::arg("base"), nb::arg("shape"), "The same cells in another shape; one entry may be None.")
+      .def(
           "move",
           [](Builder& self, TensorId destination, TensorId source) {
             CheckTensor(self, destination);
@@ -247,7 +256,8 @@ void bind_statements(nb::class_<Builder>& builder) {
       .def(
           "add_slot",
           [](Builder& self, const std::string& name, bool is_float, std::optional<int64_t> limit) {
-            const uint32_t slot = self.AddSlot(name, is_float ? program::ScalarKind::kFloat : program::ScalarKind::kInt);
+            const uint32_t slot =
+                self.AddSlot(name, is_float ? program::ScalarKind::kFloat : program::ScalarKind::kInt);
             if (limit) self.exprs().SetSlotBounds(slot, 0, *limit);
             return slot;
           },

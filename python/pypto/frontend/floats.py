@@ -47,7 +47,7 @@ class FloatScalar(tracer.FloatLike):
         if operand is None:
             raise trace_error(TypeError, f"'{self._name}' is a number and does not mix with {type(other).__name__}")
         a, b = (operand, self._expr) if reflected else (self._expr, operand)
-        expr = self._trace.build("make_expr", EXPRESSION_OPERATORS["float_" + operation], a, b)
+        expr = self._trace.expression("make_expr", EXPRESSION_OPERATORS["float_" + operation], a, b)
         return FloatScalar._wrap(self._trace, expr, self._name)
 
     def __add__(self, other: Any) -> Any:
@@ -80,7 +80,7 @@ class FloatScalar(tracer.FloatLike):
     def __pos__(self) -> FloatScalar:
         return self
 
-    __bool__ = __float__ = __int__ = __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __bool__ = __float__ = __int__ = __eq__ = __ne__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
@@ -102,7 +102,7 @@ def float_expr(trace: tracer.Trace, value: Any) -> int | None:
     if isinstance(value, FloatScalar):
         return value._expr
     if isinstance(value, SymbolicScalar):
-        return int(trace.build("make_expr", EXPRESSION_OPERATORS["to_float"], value._expr))
+        return trace.expression("make_expr", EXPRESSION_OPERATORS["to_float"], value._expr)
     number = as_int(value)
     if number is None and not isinstance(value, float):
         return None

@@ -315,7 +315,9 @@ class LoopFlow:
             self.names[name] = join(name, value, 1 if certain else self._ran_at_all(), self._reason())
 
     def _ran_at_all(self) -> Any:
-        start, stop, step = self.loop.start, self.loop.stop, self.loop.step
+        start: Any = self.loop.start
+        stop: Any = self.loop.stop
+        step: Any = self.loop.step
         known = static_int(step)
         if known is None:
             return ((step > 0) & (start < stop)) | ((step < 0) & (start > stop))

@@ -221,11 +221,13 @@ def reshape(x: Any, shape: Any, *, valid_shape: Any = None, inplace: bool = Fals
     """The same elements in row-major order in another shape; one entry may be -1."""
     source = to_tensor_argument(x, "reshape()")
     trace = require("reshape()")
-    if inplace:
-        raise trace_error(
-            NotImplementedError, "reshape(inplace=True) is not in this version; reshape the argument on the host"
-        )
     extents = to_extents(shape, "reshape()")
+    if inplace:
+        if valid_shape is not None:
+            raise trace_error(ValueError, "reshape(): valid_shape goes with inplace=False")
+        return source.reshaped_in_place(
+            [extent if static_int(extent) is None else static_int(extent) for extent in extents]
+        )
     if any(static_int(extent) is None for extent in extents):
         raise trace_error(ValueError, "reshape() requires integer shape when using non-inplace reshape")
     source.static_shape("reshape()")

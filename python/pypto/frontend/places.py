@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import linecache
 import os
 import sys
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
 from pypto.errors import CompileError, FeError, PyptoError, RenderedParserError, typed
@@ -24,16 +24,35 @@ class Place(NamedTuple):
     function: str = ""
 
 
+_MAX_CODES = 256
+_columns: dict[int, tuple[CodeType, list[int | None]]] = {}  # by id of a code object, which is held
+
+
+def _columns_of(code: CodeType) -> list[int | None]:
+    known = _columns.get(id(code))
+    if known is not None:
+        return known[1]
+    if not hasattr(code, "co_positions"):  # before Python 3.11
+        return []
+    while len(_columns) >= _MAX_CODES:
+        _columns.pop(next(iter(_columns)))
+    columns = [column for _, _, column, _ in code.co_positions()]
+    _columns[id(code)] = (code, columns)
+    return columns
+
+
 def _column(frame: FrameType, lasti: int) -> int | None:
-    positions = getattr(frame.f_code, "co_positions", None)
-    if positions is None:  # before Python 3.11
-        return None
-    _, _, column, _ = next(itertools.islice(positions(), lasti // 2, None), (None, None, None, None))
-    return None if column is None else int(column)
+    columns = _columns_of(frame.f_code)
+    return columns[lasti // 2] if 0 <= lasti // 2 < len(columns) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_file_of_ours(filename: str) -> bool:
+    return filename.startswith(_PACKAGE)
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_PACKAGE)
+    return _is_file_of_ours(frame.f_code.co_filename)
 
 
 def _place_of(frame: FrameType) -> Place:

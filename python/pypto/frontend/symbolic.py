@@ -111,7 +111,7 @@ class SymbolicScalar:
             return NotImplemented
         right = to_symbolic(self._trace, other)
         a, b = (right, self) if reflected else (self, right)
-        expr = self._trace.build(operation, a._expr, b._expr)
+        expr = self._trace.expression(operation, a._expr, b._expr)
         return SymbolicScalar._wrap(self._trace, expr)
 
     def _make(self, operation: str, *others: Any, reflected: bool = False) -> Any:
@@ -120,7 +120,9 @@ class SymbolicScalar:
         operands = [self, *(to_symbolic(self._trace, other) for other in others)]
         if reflected:
             operands.reverse()
-        expr = self._trace.build("make_expr", EXPRESSION_OPERATORS[operation], *(operand._expr for operand in operands))
+        expr = self._trace.expression(
+            "make_expr", EXPRESSION_OPERATORS[operation], *(operand._expr for operand in operands)
+        )
         return SymbolicScalar._wrap(self._trace, expr)
 
     def __add__(self, other: Any) -> Any:

@@ -24,12 +24,13 @@ class Tensor(TensorMethods):
     """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
 
     __slots__ = (
-        "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_trace", "_valid",
+        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_trace", "_valid",
         "_variable", "_writes",
     )  # fmt: skip
 
     _trace: Trace
     _id: int
+    _base: Tensor | None  # of a reshape in place: the tensor that it shares its cells with
     _scope: Scope  # where the object was made
     _home: Scope  # where what it holds was made
     _ordinal: int
@@ -63,6 +64,7 @@ class Tensor(TensorMethods):
         made._trace, made._id = trace, tensor_id
         made._scope = made._home = trace.scope
         made._variable, made._parameter = variable, parameter
+        made._base = None
         made._frozen = made._gone = ""
         made._valid = None
         made._may_be = ()
@@ -161,6 +163,8 @@ class Tensor(TensorMethods):
         """The id, for reading the contents."""
         self._check()
         self._read = True
+        if self._base is not None:
+            self._base.use()
         if self._valid is None:
             return self._id
         zeros = [self._trace.constant(0)] * len(self._valid)
@@ -240,8 +244,29 @@ class Tensor(TensorMethods):
         if not self._variable:
             self._need_variable()
             self._become_variable()
+        if self._base is not None:
+            self._base.writable()
         self._writes += 1
         return self._id
+
+    def reshaped_in_place(self, shape: list[Any]) -> Tensor:
+        """An object for the same cells in another shape: what is written through one is seen through the other."""
+        self._check()
+        if self._valid is not None:
+            raise trace_error(
+                ValueError, "reshape(inplace=True): the tensor is only partly valid; reshape without inplace"
+            )
+        if not self._variable:
+            if self.valid_exprs() != self.shape_exprs():
+                raise trace_error(
+                    ValueError, "Reshape(Inplace=true) is not supported for tensors derived from dynamic view"
+                )
+            self._need_variable()
+            self._become_variable()
+        dims = [None if extent == -1 else symbolic.to_expr(self._trace, extent, "reshape()") for extent in shape]
+        made = Tensor.make(self._trace, self._trace.build("alias", self._id, dims), variable=True)
+        made._home, made._base = self._home, self
+        return made
 
     def _need_variable(self) -> None:
         """In a loop or branch inside the block that made the value, the variable must exist ahead of it."""
@@ -272,6 +297,8 @@ class Tensor(TensorMethods):
 
     def _take_over(self, value: Tensor, same_shape: bool) -> None:
         """Holds another value, or one of another shape."""
+        if self._base is not None:
+            raise trace_error(ValueError, f"move(): expected {self.describe()}, got {value.describe()}")
         if self._home is not self._trace.scope:
             if self._variable or not same_shape:
                 raise trace_error(

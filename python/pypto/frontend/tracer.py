@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextvars
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pypto import _core
 from pypto.config import scopes
@@ -114,6 +114,7 @@ class Trace:
         self.facts = facts
         self.scopes: list[Scope] = [Scope("kernel")]
         self.ranges: list[SourceRange] = []
+        self._known_lines: dict[tuple[str, int], Any] = {}  # lines that were looked up in the ranges
         self.parameters: dict[str, Any] = {}
         self.starts_over = False  # facts were found that change what was traced before
         self._tensors = 0
@@ -190,6 +191,7 @@ class Trace:
                 return known
         made = SourceRange(filename, first, last, def_line, self.builder.add_file(label), label)
         self.ranges.append(made)
+        self._known_lines.clear()
         return made
 
     def locate(self, label: str, line: int) -> Place | None:
@@ -201,16 +203,23 @@ class Trace:
 
     def line_in_kernel(self, place: Place | None = None) -> int | None:
         """The line of a place (default: the caller's) counted from the `def` of its function."""
-        place = place or caller_place(lambda filename, line: self._range_of(filename, line) is not None)
+        place = place or caller_place(self._is_known)
         found = self._range_of(place.filename, place.line) if place is not None else None
         return None if place is None or found is None else place.line - found.def_line + 1
 
     def _range_of(self, filename: str, line: int) -> SourceRange | None:
-        inside = [r for r in self.ranges if r.filename == filename and r.first_line <= line <= r.last_line]
-        return min(inside, key=lambda r: r.last_line - r.first_line) if inside else None
+        known = self._known_lines.get((filename, line), self)
+        if known is self:
+            inside = [r for r in self.ranges if r.filename == filename and r.first_line <= line <= r.last_line]
+            known = min(inside, key=lambda r: r.last_line - r.first_line) if inside else None
+            self._known_lines[(filename, line)] = known
+        return cast("SourceRange | None", known)
+
+    def _is_known(self, filename: str, line: int) -> bool:
+        return self._range_of(filename, line) is not None
 
     def _set_place(self) -> Place | None:
-        place = self.forced_place or caller_place(lambda filename, line: self._range_of(filename, line) is not None)
+        place = self.forced_place or caller_place(self._is_known)
         if place is None or place == self._place:
             return place
         found = self._range_of(place.filename, place.line)
@@ -237,6 +246,13 @@ class Trace:
             return getattr(self.builder, method)(*arguments)
         except (ValueError, TypeError, IndexError, NotImplementedError, RuntimeError) as error:
             raise trace_error(type(error), str(error), place) from None
+
+    def expression(self, method: str, *arguments: Any) -> int:
+        """Calls the builder of the core for an expression, which has no place of its own; its errors get one."""
+        try:
+            return int(getattr(self.builder, method)(*arguments))
+        except (ValueError, TypeError, IndexError) as error:
+            raise trace_error(type(error), str(error), caller_place(self._is_known)) from None
 
     def constant(self, value: int) -> int:
         """The expression of a number."""

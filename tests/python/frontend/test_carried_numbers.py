@@ -67,7 +67,7 @@ def test_a_float_and_an_integer_that_depend_on_each_other():
         for i in pypto.loop(n[0]):
             if count % 2 == 0:
                 out[i : i + 1] = x[i : i + 1] * scale
-            count += 1
+            count = count + 1
             scale = scale * 0.5 + count
 
     x = torch.arange(1.0, 9.0)

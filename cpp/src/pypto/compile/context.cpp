@@ -29,10 +29,11 @@ const View& Context::ViewOf(TensorId id) {
   View& view = views[id];
   if (view.variable == kNoTensor) {
     const std::vector<ExprId>& shape = tensors[id].shape;
-    view.variable = id;
+    const bool alias = tensors[id].origin == program::TensorOrigin::kAlias;
+    view.variable = alias ? tensors[id].base : id;
     view.offset = exprs().Const(0);
     view.strides = RowMajorStrides(exprs(), shape);
-    view.starts.assign(shape.size(), view.offset);
+    if (!alias) view.starts.assign(shape.size(), view.offset);
     view.whole = true;
   }
   return view;

@@ -78,7 +78,7 @@ class DirectionFinder {
   // Adds what the step writes to the covers; notes the line in any case.
   void AddStore(const Step& step, Covers& covers) {
     if (!step.live || step.kind != StepKind::kStore) return;
-    const int32_t parameter = context_.tensors[step.output].parameter;
+    const int32_t parameter = ParameterOf(step.output);
     if (parameter < 0) return;
     const auto index = static_cast<size_t>(parameter);
     if (progress_[index].write_line < 0) progress_[index].write_line = step.place.line;

@@ -195,6 +195,7 @@ class GraphBuilder {
 
   void AddStore(const Step& step) {
     const TensorId source = step.inputs[0].tensor;
+    const TensorId target = VariableOf(step.output);
     const Held* held = context_.ViewOf(source).whole ? HeldBy(VariableOf(source), step.scope) : nullptr;
     uint32_t value = held == nullptr ? kNone : held->value;
     std::optional<DimMap> dims;
@@ -205,15 +206,15 @@ class GraphBuilder {
     }
     AddStoreOf(step, source, value, *dims);
     // Where two generations would have to be told apart, later readers take the value, never the memory.
-    const Facts& facts = facts_[step.output];
+    const Facts& facts = facts_[target];
     const bool two_generations = facts.BeginsNew() && facts.read_first;
     const bool covers = context_.tensors[source].valid == context_.tensors[step.output].valid;
     if (step.region || !(covers || two_generations)) {
-      held_.erase(step.output);
+      held_.erase(target);
       return;
     }
-    const bool in_memory = !context_.variables[step.output].single_instance && !two_generations;
-    held_[step.output] = {value, in_memory ? LastNode() : kNone, step.scope};
+    const bool in_memory = !context_.variables[target].single_instance && !two_generations;
+    held_[target] = {value, in_memory ? LastNode() : kNone, step.scope};
   }
 
   uint32_t AddCopy(const Step& step, TensorId source) {

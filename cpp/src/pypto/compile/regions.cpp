@@ -57,7 +57,7 @@ Region TargetRegion(Context& context, const Step& step, TensorId source, const s
       const ExprId offset = step.offsets[i];
       valid = exprs.Clamp(exprs.Sub(to.shape[i], offset), valid);
       region.offset = exprs.Add(region.offset, exprs.Mul(offset, view.strides[i]));
-      region.starts[i] = offset;
+      if (!region.starts.empty()) region.starts[i] = offset;
       if (exprs.Range(offset).first < 0) region.non_negative.push_back(offset);
     }
     if (dims[i] < 0) {

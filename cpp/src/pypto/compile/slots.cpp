@@ -98,8 +98,7 @@ class SlotPlacer {
 
   void UseTensor(TensorId tensor) {
     UseAll(context_.tensors[tensor].valid);
-    const View& view = context_.views[tensor];
-    if (view.variable == kNoTensor) return;
+    const View& view = context_.ViewOf(tensor);
     Use(view.offset);
     UseAll(view.non_negative);
   }

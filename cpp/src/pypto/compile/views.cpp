@@ -63,7 +63,8 @@ class ViewResolver {
         if (input.kind == program::Operand::Kind::kTensor) uses_[input.tensor].push_back(i);
       }
       // Only parameters and declared tensors are written after they come to exist.
-      if (step.kind == StepKind::kStore || step.kind == StepKind::kDeclare) writes_[step.output].push_back(i);
+      if (step.kind == StepKind::kStore || step.kind == StepKind::kDeclare)
+        writes_[context_.ViewOf(step.output).variable].push_back(i);
     }
   }
 

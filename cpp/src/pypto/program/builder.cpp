@@ -197,9 +197,10 @@ base::Result<ExprId> Builder::ReadCell(TensorId tensor, const std::vector<ExprId
 
 void Builder::ForgetReads(TensorId written) {
   std::erase_if(known_cells_, [&](const KnownCell& known) {
-    const TensorOrigin origin = program_.tensors[known.tensor].origin;
+    const TensorId root = RootOf(known.tensor);
+    const TensorOrigin origin = program_.tensors[root].origin;
     const bool changes = origin == TensorOrigin::kParameter || origin == TensorOrigin::kDeclared;
-    return written == kNoTensor ? changes : known.tensor == written;
+    return written == kNoTensor ? changes : root == RootOf(written);
   });
 }
 

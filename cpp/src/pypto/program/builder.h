@@ -42,6 +42,9 @@ class PYPTO_API Builder {
                                const std::vector<ExprId>& valid);
   // One entry of shape may be -1.
   base::Result<TensorId> Reshape(TensorId base, const std::vector<int64_t>& shape, const std::vector<ExprId>& valid);
+  // The same cells of a parameter, declared tensor or alias in another shape, which may have dynamic dims; one entry
+  // may be kNoExpr: what is left.
+  base::Result<TensorId> Alias(TensorId base, std::vector<ExprId> shape);
   base::Status Move(TensorId destination, TensorId source);
   base::Status Assemble(TensorId destination, TensorId source, const std::vector<ExprId>& offsets);
 
@@ -77,6 +80,10 @@ class PYPTO_API Builder {
   void BoundLoop(uint32_t loop, ExprId start, ExprId stop, ExprId step);
   // Forgets cells that a write to the tensor, kNoTensor: anything that can be written, may change.
   void ForgetReads(TensorId written);
+  // The parameter or declared tensor under an alias.
+  TensorId RootOf(TensorId id) const {
+    return program_.tensors[id].origin == TensorOrigin::kAlias ? program_.tensors[id].base : id;
+  }
   void CloseBlock();
   Block& current() { return *open_.back(); }
   Program program_;

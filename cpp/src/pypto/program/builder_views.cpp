@@ -12,6 +12,12 @@ using base::MakeStatus;
 using base::Status;
 using base::StatusCode;
 
+std::vector<ExprId> Constants(ExprPool& exprs, const std::vector<int64_t>& values) {
+  std::vector<ExprId> ids;
+  for (const int64_t value : values) ids.push_back(exprs.Const(value));
+  return ids;
+}
+
 }  // namespace
 
 Status Builder::CheckTensor(TensorId id, const char* op) const {
@@ -111,19 +117,51 @@ base::Result<TensorId> Builder::Reshape(TensorId base, const std::vector<int64_t
   PYPTO_RETURN_IF_ERROR(CheckShape(to, view.dtype, kMaxTensorRank, "reshape"));
   PYPTO_ASSIGN_OR_RETURN(view.valid, GivenValid(valid, to, "reshape"));
   if (valid.empty()) {
+    // Cells that are not known to form a box: all of the result is valid, and the holes are 0.
     auto follows = ReshapeValid(exprs(), *from, base_valid, to);
-    if (!follows) {
-      return MakeStatus(StatusCode::kUnsupported,
-                        "reshape(): %s into %s: the tensor is only partly valid and its valid cells are not known to "
-                        "form a box in the new shape; give valid_shape=",
-                        ShapeText(*from).c_str(), ShapeText(to).c_str());
-    }
-    view.valid = *std::move(follows);
+    view.valid = follows ? *std::move(follows) : Constants(exprs(), to);
   }
   for (const int64_t extent : to) view.shape.push_back(exprs().Const(extent));
   PYPTO_ASSIGN_OR_RETURN(const TensorId id, NewTensor(std::move(view)));
   current().statements.emplace_back(ViewStatement{ViewKind::kReshape, id, base, {}, place_});
   return id;
+}
+
+base::Result<TensorId> Builder::Alias(TensorId base, std::vector<ExprId> shape) {
+  PYPTO_RETURN_IF_ERROR(CheckTensor(base, "reshape"));
+  const TensorId root = RootOf(base);
+  const Tensor from = program_.tensors[root];
+  if (from.origin != TensorOrigin::kParameter && from.origin != TensorOrigin::kDeclared) {
+    return Status(StatusCode::kInvalidArgument,
+                  "Reshape(Inplace=true) is not supported for tensors derived from dynamic view");
+  }
+  ExprId count = exprs().Const(1);
+  for (const ExprId dim : from.shape) count = exprs().Mul(count, dim);
+  ExprId known = exprs().Const(1);
+  ExprId* open = nullptr;
+  for (ExprId& dim : shape) {
+    if (dim == kNoExpr && open == nullptr) {
+      open = &dim;
+      continue;
+    }
+    PYPTO_RETURN_IF_ERROR(CheckExprs({dim}, "reshape"));
+    known = exprs().Mul(known, dim);
+  }
+  if (open != nullptr) {
+    PYPTO_ASSIGN_OR_RETURN(*open, exprs().Make(ExprOp::kDiv, count, known));
+    known = exprs().Mul(known, *open);
+  }
+  Tensor alias;
+  alias.name = from.name;
+  alias.dtype = from.dtype;
+  alias.origin = TensorOrigin::kAlias;
+  alias.base = root;
+  alias.shape = alias.valid = shape;
+  if (shape.empty() || shape.size() > static_cast<size_t>(kMaxTensorRank) || known != count) {
+    return MakeStatus(StatusCode::kInvalidArgument, "reshape(): %s into %s: the element counts are not known to agree",
+                      ShapeText(program_, from).c_str(), ShapeText(program_, alias).c_str());
+  }
+  return NewTensor(std::move(alias));
 }
 
 // The destination of a write can hold one: it is declared or a parameter, of the dtype of the source.
@@ -132,7 +170,8 @@ Status Builder::CheckTarget(TensorId destination, TensorId source, const char* o
   PYPTO_RETURN_IF_ERROR(CheckTensor(source, op));
   const Tensor& to = program_.tensors[destination];
   const Tensor& from = program_.tensors[source];
-  if (to.origin != TensorOrigin::kParameter && to.origin != TensorOrigin::kDeclared) {
+  const TensorOrigin origin = program_.tensors[RootOf(destination)].origin;
+  if (origin != TensorOrigin::kParameter && origin != TensorOrigin::kDeclared) {
     return MakeStatus(StatusCode::kInvalidArgument, "%s(): only parameters and declared tensors can be written", op);
   }
   if (to.dtype == from.dtype) return base::OkStatus();

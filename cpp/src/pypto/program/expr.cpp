@@ -22,16 +22,36 @@ uint64_t HashOf(const ExprNode& node) {
 }  // namespace
 
 ExprId ExprPool::Intern(const ExprNode& node) {
-  const uint64_t hash = HashOf(node);
-  const auto [begin, end] = index_.equal_range(hash);
-  for (auto it = begin; it != end; ++it) {
-    if (nodes_[it->second] == node) return it->second;
+  if (!index_.empty()) {
+    const ExprId known = index_[PlaceOf(node)];
+    if (known != kNoExpr) return known;
   }
   const auto id = static_cast<ExprId>(nodes_.size());
   nodes_.push_back(node);
-  index_.emplace(hash, id);
+  Index(id);
   ranges_.push_back(RangeOfNode(node, id));
   return id;
+}
+
+// Where the node stands in the index, or would stand.
+size_t ExprPool::PlaceOf(const ExprNode& node) const {
+  const size_t mask = index_.size() - 1;
+  size_t place = HashOf(node) & mask;
+  while (index_[place] != kNoExpr && !(nodes_[index_[place]] == node)) place = (place + 1) & mask;
+  return place;
+}
+
+// Of equal nodes, which a file may hold, the first one counts.
+void ExprPool::Index(ExprId id) {
+  if (2 * nodes_.size() > index_.size()) {
+    index_.assign(std::max<size_t>(64, 2 * index_.size()), kNoExpr);
+    for (ExprId other = 0; other < id; ++other) {
+      ExprId& known = index_[PlaceOf(nodes_[other])];
+      if (known == kNoExpr) known = other;
+    }
+  }
+  ExprId& known = index_[PlaceOf(nodes_[id])];
+  if (known == kNoExpr) known = id;
 }
 
 ExprId ExprPool::Const(int64_t value) { return Intern({ExprOp::kConst, 0, 0, 0, value}); }
@@ -76,7 +96,7 @@ base::Result<ExprPool> ExprPool::FromNodes(std::vector<ExprNode> nodes) {
     if (number) node.a = 0;
     if (!number) node.value = 0;
     pool.nodes_.push_back(node);
-    pool.index_.emplace(HashOf(node), id);
+    pool.Index(id);
     pool.ranges_.push_back(pool.RangeOfNode(node, id));
   }
   return pool;

@@ -138,7 +138,10 @@ class PYPTO_API ExprPool {
   std::vector<std::pair<int64_t, int64_t>> ranges_;  // one per node
   std::unordered_map<uint32_t, std::pair<ExprId, ExprId>> loop_bounds_;
   std::unordered_map<uint32_t, std::pair<int64_t, int64_t>> slot_bounds_;
-  std::unordered_multimap<uint64_t, ExprId> index_;
+  size_t PlaceOf(const ExprNode& node) const;
+  void Index(ExprId id);
+  // Open addressing, a power of two of places, kNoExpr where free; at most half full.
+  std::vector<ExprId> index_;
 };
 
 // What the leaves of an expression stand for while it is evaluated.

@@ -27,7 +27,8 @@ struct SourcePlace {
   int32_t column = 0;
 };
 
-enum class TensorOrigin : uint8_t { kParameter, kDeclared, kTemporary, kView };
+// kAlias: all cells of a parameter or declared tensor, in another shape; reads and writes are those of that tensor.
+enum class TensorOrigin : uint8_t { kParameter, kDeclared, kTemporary, kView, kAlias };
 
 struct Tensor {
   std::string name;
@@ -36,6 +37,7 @@ struct Tensor {
   std::vector<ExprId> shape;  // constants, except for parameters and declared tensors with dynamic dims
   std::vector<ExprId> valid;  // 0 <= valid[i] <= shape[i]
   int32_t parameter = -1;     // index into Program::parameters, for kParameter
+  TensorId base = kNoTensor;  // of kAlias: a parameter or declared tensor
   SourcePlace place;
 };
 

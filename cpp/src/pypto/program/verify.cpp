@@ -103,6 +103,7 @@ class Verifier {
         if (id >= program_.exprs.size()) return Error("tensor '" + tensor.name + "' has a dim that does not exist");
       }
     }
+    if (tensor.origin == TensorOrigin::kAlias && !IsVariable(tensor.base)) return Error("an alias of no variable");
     const bool fixed = tensor.origin == TensorOrigin::kTemporary || tensor.origin == TensorOrigin::kView;
     for (const ExprId dim : tensor.shape) {
       if (!loops_of_[dim].empty()) {
@@ -131,9 +132,19 @@ class Verifier {
     return base::OkStatus();
   }
 
+  bool IsVariable(TensorId id) const {
+    if (id >= program_.tensors.size()) return false;
+    const TensorOrigin origin = program_.tensors[id].origin;
+    return origin == TensorOrigin::kParameter || origin == TensorOrigin::kDeclared;
+  }
+
+  TensorId RootOf(TensorId id) const {
+    return program_.tensors[id].origin == TensorOrigin::kAlias ? program_.tensors[id].base : id;
+  }
+
   Status CheckRead(TensorId id) const {
     if (id >= program_.tensors.size()) return Error(base::Format("tensor %u does not exist", id));
-    if (visible_[id]) return base::OkStatus();
+    if (visible_[RootOf(id)]) return base::OkStatus();
     const Tensor& tensor = program_.tensors[id];
     return Error("tensor '" + (tensor.name.empty() ? "%" + std::to_string(id) : tensor.name) +
                  "' is used where it is not defined");
@@ -204,7 +215,7 @@ class Verifier {
     PYPTO_RETURN_IF_ERROR(CheckRead(source));
     PYPTO_RETURN_IF_ERROR(CheckRead(destination));
     const Tensor& to = program_.tensors[destination];
-    if (to.origin != TensorOrigin::kParameter && to.origin != TensorOrigin::kDeclared) {
+    if (!IsVariable(RootOf(destination))) {
       return Error("only parameters and declared tensors can be written");
     }
     if (to.dtype != program_.tensors[source].dtype) return Error("a write changes the dtype");
