@@ -112,7 +112,11 @@ ExprId CheckExpr(Builder& builder, ExprId id) {
 std::string ExprText(Builder& builder, ExprId id) {
   const program::Program& traced = builder.program();
   return builder.exprs().ToText(CheckExpr(builder, id), [&traced](const program::ExprNode& leaf) {
-    if (leaf.op == program::ExprOp::kSymbol && leaf.a < traced.symbols.size()) return traced.symbols[leaf.a].name;
+    if (leaf.op == program::ExprOp::kSymbol && leaf.a < traced.symbols.size()) {
+      const program::Symbol& symbol = traced.symbols[leaf.a];
+      return "RUNTIME_GetInputShapeDim(ARG_" + traced.parameters[symbol.parameter].name + "," +
+             std::to_string(symbol.axis) + ")";
+    }
     const bool scalar = leaf.op == program::ExprOp::kScalar || leaf.op == program::ExprOp::kFloatScalar;
     if (scalar && leaf.a < traced.scalars.size()) return traced.scalars[leaf.a].name;
     if (leaf.op == program::ExprOp::kSlot) return "slot" + std::to_string(leaf.a);

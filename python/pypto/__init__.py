@@ -23,6 +23,7 @@ from pypto.dtypes import (
     DT_UINT32,
     DT_UINT64,
     DataType,
+    bytes_of,
 )
 from pypto.errors import (
     AclError,
@@ -67,8 +68,8 @@ __all__ = [
     "AclError", "CompileError", "DT_BF16", "DT_BOOL", "DT_FP16", "DT_FP32", "DT_INT16", "DT_INT32", "DT_INT64",
     "DT_INT8", "DT_UINT16", "DT_UINT32", "DT_UINT64", "DT_UINT8", "DataType", "DeviceUnavailableError", "FeError",
     "OutOfDeviceMemoryError", "ParserError", "PassError", "ProgramFormatError", "PyptoError", "PyptoGeneralError",
-    "PyptoRtError", "RenderedParserError", "VerifyError", "WorkspaceError", "__version__", "config", "experimental",
-    "frontend", "ir", "runtime",
+    "PyptoRtError", "RenderedParserError", "VerifyError", "WorkspaceError", "__version__", "bytes_of", "config",
+    "experimental", "frontend", "ir", "runtime",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
+from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.loopflow import snapshot_of
 from pypto.frontend.maybe import Maybe, choose, join, split
@@ -55,8 +56,9 @@ class BranchFlow:
         self.ordinal = self.trace.next_flow()
         self.names: dict[str, Any] = {}
         runtime.refuse_escape(meta, "an if on a symbolic condition")
-        self._entry = dict(frame)
-        self._merged = sorted(meta.names.assigned & meta.names.live_after)
+        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime))
+        self._entry = dict(frame) | self._elements.values()
+        self._merged = sorted({*(meta.names.assigned & meta.names.live_after), *self._elements.paths})
         self._then: dict[str, Any] = {}
         self._variables: dict[str, Tensor] = {}
         for name in self._merged:
@@ -85,6 +87,7 @@ class BranchFlow:
         for name in self.meta.names.assigned:
             value = self._entry.get(name, UNBOUND)
             self.names[name] = Maybe(name, UNBOUND, 0, self._reason()) if value is UNBOUND else value
+        self._elements.take({path: self._entry[path] for path in self._elements.paths})
         return True
 
     def end_otherwise(self, frame: dict[str, Any]) -> None:
@@ -92,9 +95,11 @@ class BranchFlow:
         other = self._close(frame)
         self.trace.build("end_if")
         self.names = {name: self._merge(name, self._then[name], other[name]) for name in self._merged}
+        self._elements.take(self.names)
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
-        changed = self.trace.scope.watchers.change()
+        frame = frame | self._elements.values()
+        changed = self._elements.check(self.trace.scope.watchers)
         if changed is not None:
             raise self.runtime.error(
                 ValueError,

@@ -10,7 +10,8 @@ from __future__ import annotations
 import collections
 import operator
 import types
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from pypto.frontend.tracer import TensorLike
 
@@ -70,6 +71,16 @@ def _variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     return found + [(name, names[name]) for name in function.__code__.co_names if name in names]
 
 
+class Change(NamedTuple):
+    """An element that is not what it was."""
+
+    path: str
+    container: Any
+    key: Any = None
+    old: Any = None
+    new: Any = None
+
+
 class Snapshot:
     """The contents of all containers reachable from some values, and the outer variables of functions."""
 
@@ -103,24 +114,28 @@ class Snapshot:
         for name, value in variables:
             self.add(value, name)
 
-    def change(self) -> str | None:
-        """The path of the first element that is not what it was, or None."""
+    def places(self) -> dict[str, tuple[Any, Any]]:
+        """Container and key of every element, by path."""
+        return {f"{path}[{key!r}]": (item, key) for item, parts, path in self._seen.values() for key, _ in parts}
+
+    def changes(self) -> Iterator[Change]:
+        """Elements that are not what they were; those that cannot be put back have no key."""
         for item, before, path in self._seen.values():
             after = _parts(item) or []
             if len(after) != len(before):
-                return f"{path} (its length went from {len(before)} to {len(after)})"
+                yield Change(f"{path} (its length went from {len(before)} to {len(after)})", item)
+                continue
             for (old_key, old), (new_key, new) in zip(before, after, strict=True):
-                if old is not new and not _same_number(old, new):
-                    return f"{path}[{new_key!r}]"
                 if old_key is not new_key and not _same_number(old_key, new_key):
-                    return path
+                    yield Change(path, item)
+                elif old is not new and not _same_number(old, new):
+                    yield Change(f"{path}[{new_key!r}]", item, new_key, old, new)
         for function, variables in self._functions.items():
             if not variables:
                 continue
             for (name, old), (_, new) in zip(variables, _variables_of(function), strict=True):
                 if old is not new and not _same_number(old, new):
-                    return f"{name}, an outer variable of {function.__name__}(),"
-        return None
+                    yield Change(f"{name}, an outer variable of {function.__name__}(),", function)
 
 
 def _same_number(a: Any, b: Any) -> bool:

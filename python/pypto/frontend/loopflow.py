@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pypto.frontend import carry
 from pypto.frontend.carry import CarriedMove, Unusable
 from pypto.frontend.containers import Snapshot
+from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, is_number
 from pypto.frontend.loops import Loop, Section
 from pypto.frontend.maybe import join, split
@@ -44,7 +45,11 @@ class LoopFlow:
         self._check_statement()
         self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place
         names = meta.names
-        self._carried = {name for name in names.assigned if name in names.live_at_head or name in names.live_after}
+        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime))
+        paths = set(self._elements.paths)
+        self._live_at_head, self._live_after = names.live_at_head | paths, names.live_after | paths
+        self._entry = frame = frame | self._elements.values()
+        self._carried = (names.assigned & (names.live_at_head | names.live_after)) | paths
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
         self._numbers = CarriedNumbers(self.trace, self.ordinal)
@@ -76,14 +81,14 @@ class LoopFlow:
         targets = carry.target_names(self.meta.node)
         for name in sorted(self._carried - targets):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
-            if isinstance(value, float | FloatScalar) and name in self.meta.names.live_at_head:
+            if isinstance(value, float | FloatScalar) and name in self._live_at_head:
                 self.trace.facts.numbers[(self.ordinal, name)] = True
             if self._numbers.carries(name) and (bound == 0 or is_number(value)):
                 self._numbers.begin(name, value if is_number(value) else 0)
                 self._begin_flag(name, bound)
             elif isinstance(value, Tensor):
                 self._begin_flag(name, bound)
-                read_first = name in self.meta.names.live_at_head and name not in self.meta.names.live_after
+                read_first = name in self._live_at_head and name not in self._live_after
                 self._variables[name] = carry.variable_for(self.trace, name, value, reads=read_first)
                 self._begin_valid(name, value.valid_exprs())
                 self._writes[name] = value.writes
@@ -116,7 +121,7 @@ class LoopFlow:
 
     def _begin_flag(self, name: str, bound: Any) -> None:
         """Follows whether the name is bound, where that depends on the running kernel."""
-        read_unbound = static_int(bound) == 0 and name in self.meta.names.live_at_head
+        read_unbound = static_int(bound) == 0 and name in self._live_at_head
         if static_int(bound) is None or read_unbound or (self.ordinal, name) in self.trace.facts.flags:
             self._numbers.begin_flag(name, bound)
 
@@ -170,10 +175,12 @@ class LoopFlow:
                 self.names[name] = self._numbers.flagged(name, head, self._reason())
         for name in self._numbers.names():
             self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason())
+        self._elements.take(self.names)
 
     def end(self, frame: dict[str, Any]) -> None:
         """The end of the body: carried tensors take their new values; everything else must be as it was."""
-        changed = self.trace.scope.watchers.change()
+        frame = frame | self._elements.values()
+        changed = self._elements.check(self.trace.scope.watchers)
         if changed is not None:
             raise self.runtime.error(
                 ValueError,
@@ -269,7 +276,7 @@ class LoopFlow:
 
     def _note_first_bindings(self, frame: dict[str, Any]) -> None:
         targets = carry.target_names(self.meta.node)
-        live_at_head = self.meta.names.live_at_head
+        live_at_head = self._live_at_head
         for name in sorted(self._carried - set(self._variables) - set(self._fixed) - set(self._numbers.names())):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
             if isinstance(value, Tensor):
@@ -283,7 +290,7 @@ class LoopFlow:
 
     def _leave(self, certain: bool) -> None:
         self.names = {}
-        live = self.meta.names.live_after
+        live = self._live_after
         line = self.meta.node.lineno
         for name, variable in self._variables.items():
             if name not in live:
@@ -297,6 +304,7 @@ class LoopFlow:
         for name in self._numbers.names():
             if name in live and self._ran:
                 self._leave_name(name, self._numbers.carried(name), certain or self._numbers.bound_before(name))
+        self._elements.take(self.names)
         for name, value in self._last.items():
             if value is carry.UNBOUND or isinstance(value, Unusable):
                 continue

@@ -24,8 +24,8 @@ class Tensor(TensorMethods):
     """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
 
     __slots__ = (
-        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_trace", "_valid",
-        "_variable", "_writes",
+        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_trace",
+        "_valid", "_variable", "_writes",
     )  # fmt: skip
 
     _trace: Trace

@@ -11,6 +11,7 @@ from pypto.config import scopes
 from pypto.errors import ERROR_CODES, CompileError, FeError, PyptoError, PyptoGeneralError, fe_error, typed
 from pypto.frontend import helpers, tracer
 from pypto.frontend.checks import check_kernel
+from pypto.frontend.elements import undo
 from pypto.frontend.floats import FloatScalar
 from pypto.frontend.liveness import stores_of
 from pypto.frontend.options import Settings
@@ -110,6 +111,7 @@ class PreparedKernel:
                     continue
                 raise self._wrap(error, trace) from error
             finally:
+                undo(trace)
                 tracer.leave(token)
         raise trace_error(
             RuntimeError,

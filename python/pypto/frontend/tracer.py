@@ -53,6 +53,7 @@ class Facts:
     bound: dict[tuple[int, str], TensorFact] = field(default_factory=dict)  # names bound inside a loop or branch
     numbers: dict[tuple[int, str], bool] = field(default_factory=dict)  # that a loop carries: whether floating
     valid: set[tuple[int, str, int]] = field(default_factory=set)  # dims of tensors whose valid extent a loop changes
+    elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
 
 
@@ -116,6 +117,7 @@ class Trace:
         self.ranges: list[SourceRange] = []
         self._known_lines: dict[tuple[str, int], Any] = {}  # lines that were looked up in the ranges
         self.parameters: dict[str, Any] = {}
+        self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.starts_over = False  # facts were found that change what was traced before
         self._tensors = 0
         self._flows = 0

@@ -296,3 +296,73 @@ def test_three_loops_deep_with_batches(n):
     expected[:, :n] = x[:, :n].cumsum(1)
     assert torch.equal(out, expected)
     assert steps.item() == 4 * n
+
+
+class State:
+    def __init__(self, acc, count) -> None:
+        self.acc, self.count = acc, count
+
+
+def test_elements_and_attributes_are_carried():
+    @pypto.frontend.jit
+    def kernel(x: T([8, 4], FP32), n: T([1], INT32), out: T([8, 4], FP32)):
+        state = State(pypto.zeros(1, 4), 0)
+        rows = [x[0:1] + 0, x[1:2] + 0]
+        table = {"last": x[0:1] * 0, "names": ["a"]}
+        for i in pypto.loop(n[0]):
+            state.acc = state.acc + x[i : i + 1]
+            state.count += 1
+            rows[0], rows[1] = rows[1], rows[0]
+            if state.count % 2 == 0:
+                table["last"] = x[i : i + 1] * 3
+        out[0:1] = state.acc * state.count
+        out[1:2] = rows[0]
+        out[2:3] = rows[1]
+        out[3:4] = table["last"]
+
+    x = torch.randn(8, 4)
+    for n in (0, 1, 5):
+        out = torch.zeros(8, 4)
+        kernel(x, ints(n), out)
+        acc = torch.zeros(4)
+        for i in range(n):
+            acc = acc + x[i]
+        expected = torch.zeros(8, 4)
+        expected[0] = acc * n
+        expected[1], expected[2] = (x[1], x[0]) if n % 2 else (x[0], x[1])
+        expected[3] = x[n // 2 * 2 - 1] * 3 if n > 1 else 0
+        assert torch.equal(out, expected)
+
+
+def test_elements_are_merged_behind_branches():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), n: T([1], INT32), out: T([4], FP32)):
+        parts, sizes = [x + 1, x + 2], {"k": 2}
+        if n[0] > 3:
+            parts[0] = parts[1] * 3
+            sizes["k"] = 5
+        else:
+            parts[1] = parts[0] - 7
+        out[:] = (parts[0] - parts[1]) * sizes["k"]
+
+    x = torch.randn(4)
+    for n in (3, 4):
+        out = torch.zeros(4)
+        kernel(x, ints(n), out)
+        expected = ((x + 2) * 3 - (x + 2)) * 5 if n > 3 else ((x + 1) - (x + 1 - 7)) * 2
+        assert torch.allclose(out, expected, atol=1e-5)
+
+
+def test_containers_from_outside_are_given_back():
+    held = {"n": 3}
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32)):
+        for _ in pypto.loop(2):
+            held["n"] = held["n"] + 1
+            x[:] = x * held["n"]
+
+    x = torch.ones(4)
+    kernel(x)
+    assert x.tolist() == [20.0] * 4
+    assert held == {"n": 3}

@@ -30,21 +30,17 @@ def test_containers_must_not_change():
 
     @pypto.frontend.jit
     def element(x: T([4], FP32)):
-        state = {"acc": x + 1}
+        state = {"mode": "a"}
         for _ in pypto.loop(3):
-            state["acc"] = state["acc"] + 1
-        x[:] = state["acc"]
-
-    class Holder:
-        pass
+            x[:] = x + len(state["mode"])
+            state["mode"] = "ab"
 
     @pypto.frontend.jit
-    def attribute(x: T([4], FP32)):
-        holder = Holder()
-        holder.count = 0
+    def kinds(x: T([4], FP32)):
+        state = [x + 1]
         for _ in pypto.loop(3):
-            holder.count += 1
-            x[:] = x + holder.count
+            x[:] = state[0]
+            state[0] = 3
 
     log: list = []
 
@@ -58,8 +54,8 @@ def test_containers_must_not_change():
             x[:] = remember(x + 1)
 
     refuse(grown, "for _ in", "parts (its length went from 0 to 1) changes in a pypto.loop", "x[:] = value")
-    refuse(element, "for _ in", "state['acc'] changes in a pypto.loop")
-    refuse(attribute, "for _ in", "holder['count'] changes in a pypto.loop")
+    refuse(element, "for _ in", "state['mode'] changes in a pypto.loop")
+    refuse(kinds, "for _ in", "'state[0]' is a tensor before the pypto.loop and 3 at the end", kind=TypeError)
     refuse(captured, "for _ in", "log (its length went from 0 to 1) changes in a pypto.loop")
 
 

@@ -268,3 +268,31 @@ def test_static_indices_lie_in_the_tensor():
 
     refuse(past, "x[4]", "index 4 is out of range", kind=IndexError)
     refuse(before, "x[-5]", "index -5 is out of range for a dim of 4", kind=IndexError)
+
+
+def test_one_cell_is_written():
+    @pypto.frontend.jit
+    def kernel(x: T([4, 4], INT32), y: T([1], INT32), z: T([2, 2], FP32)):
+        x[1, 2] = 7
+        for i in pypto.loop(4):
+            x[i, 0] = i * 10
+            x[i, 1] = x[i, 0] + 1
+        x[3, 3] = y
+        x[-1, 2] = y * 2
+        z[0, 1] = 2.5
+        z[1, 0] = x[2, 0]
+
+    x, z = torch.full((4, 4), -1, dtype=torch.int32), torch.zeros(2, 2)
+    kernel(x, torch.tensor([9], dtype=torch.int32), z)
+    assert x.tolist() == [[0, 1, -1, -1], [10, 11, 7, -1], [20, 21, -1, -1], [30, 31, 18, 9]]
+    assert z.tolist() == [[0, 2.5], [20, 0]]
+
+
+def test_symbolic_scalars_are_operands_of_tensor_operations():
+    @pypto.frontend.jit
+    def kernel(n: T([2], INT32), x: T([4], FP32), out: T([4], FP32)):
+        out[:] = (x * n[0] + pypto.min(n[1], 3)) / (n[0] + 1)
+
+    x, out = torch.randn(4), torch.zeros(4)
+    kernel(torch.tensor([4, 9], dtype=torch.int32), x, out)
+    assert torch.allclose(out, (x * 4 + 3) / 5)

@@ -92,7 +92,8 @@ def test_text_forms():
         return [str(rows + 8), str(pypto.min(n, 5)), str(n & 20), str(min(rows, n)), str(max(3, n)), repr(n)]
 
     assert traced(body) == [
-        "(x_0+8)", "RUNTIME_Min(n, 5)", "(n&&20)", "RUNTIME_Min(x_0, n)", "RUNTIME_Max(n, 3)", "SymbolicScalar(n)",
+        "(RUNTIME_GetInputShapeDim(ARG_x,0)+8)", "RUNTIME_Min(n, 5)", "(n&&20)",
+        "RUNTIME_Min(RUNTIME_GetInputShapeDim(ARG_x,0), n)", "RUNTIME_Max(n, 3)", "SymbolicScalar(n)",
     ]  # fmt: skip
 
 
