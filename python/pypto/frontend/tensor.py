@@ -340,6 +340,13 @@ def declare(shape: Any, dtype: Any, name: str = "") -> Tensor:
     trace = tracer.require("tensor()")
     extents = to_extents(shape, "tensor()")
     exprs = [symbolic.to_expr(trace, extent, "tensor()") for extent in extents]
+    for extent, expr in zip(extents, exprs, strict=True):
+        if trace.builder.expr_loops(expr) or trace.builder.expr_slots(expr):
+            raise trace_error(
+                ValueError,
+                f"tensor(): the extent {extent} is known only while the kernel runs; sizes may depend on dims and "
+                "scalar parameters only. Instead: declare the largest size and use views with valid_shape",
+            )
     number = int(to_dtype_argument(dtype, "tensor()"))
     return Tensor.make(trace, trace.build("declare", str(name or ""), number, exprs), variable=True)
 

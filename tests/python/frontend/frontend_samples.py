@@ -36,6 +36,16 @@ def refuse(kernel, at: str, *texts: str, kind: type = ValueError) -> None:
     for text in texts:
         assert text in str(caught.value)
     assert caught.value.lineno == line_of(kernel, at)
+    shown = str(caught.value).splitlines()
+    mark = next(number for number, line in enumerate(shown) if line.strip() == "^")
+    text, column = shown[mark - 1], shown[mark].index("^")
+    assert text[column : column + 1].strip() and text.lstrip() in _source_line(caught.value)
+    assert f"line {caught.value.lineno}, column {caught.value.column + 1}" in str(caught.value)
+
+
+def _source_line(error: pypto.CompileError) -> str:
+    with open(error.filename, encoding="utf-8") as file:
+        return file.read().splitlines()[error.lineno - 1]
 
 
 def statements(kernel) -> list[str]:
