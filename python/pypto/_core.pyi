@@ -75,6 +75,9 @@ class Builder:
 
     def reshape(self, base: int, shape: Sequence[int], valid: Sequence[int]) -> int: ...
 
+    def alias(self, base: int, shape: Sequence[int | None]) -> int:
+        """The same cells in another shape; one entry may be None."""
+
     def move(self, destination: int, source: int) -> None: ...
 
     def assemble(self, destination: int, source: int, offsets: Sequence[int]) -> None: ...

@@ -12,7 +12,7 @@ namespace {
 
 TEST(GoldenFiles, EachIsReadAndWrittenTheSame) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(PYPTO_TEST_DATA "/program_v1")) {
+  for (const auto& entry : std::filesystem::directory_iterator(PYPTO_TEST_DATA "/program_v2")) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
     const auto read = ReadImage(bytes);
