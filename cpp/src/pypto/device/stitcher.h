@@ -76,7 +76,7 @@ class Stitcher {
   GraphBuilder graph_;
   ResolveTarget target_;
   std::unique_ptr<Task> task_;
-  uint32_t last_root_ = 0;  // of the present task
+  uint32_t last_root_ = 0;        // of the present task
   std::vector<uint8_t> pending_;  // per storage: an instance of the present task writes it
   std::vector<uint32_t> pending_list_;
   LaunchCounts counts_;
