@@ -87,6 +87,8 @@ program::OpAttributes ToAttributes(const nb::dict& given) {
       attributes.cast_mode = nb::cast<uint8_t>(value);
     } else if (name == "saturate") {
       attributes.saturate = nb::cast<bool>(value);
+    } else if (name == "dims") {
+      attributes.dims = nb::cast<Sizes>(value);
     } else {
       throw nb::value_error(("unknown attribute " + name).c_str());
     }

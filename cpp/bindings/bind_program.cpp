@@ -21,12 +21,15 @@ const char* FamilyName(program::OpFamily family) {
   switch (family) {
     case program::OpFamily::kUnary: return "unary";
     case program::OpFamily::kBinary: return "binary";
+    case program::OpFamily::kSelect: return "select";
     case program::OpFamily::kReduction: return "reduction";
     case program::OpFamily::kMatmul: return "matmul";
     case program::OpFamily::kCast: return "cast";
     case program::OpFamily::kFill: return "fill";
     case program::OpFamily::kCopy: return "copy";
     case program::OpFamily::kTranspose: return "transpose";
+    case program::OpFamily::kExpand: return "expand";
+    case program::OpFamily::kWhole: return "whole";
   }
   return "unknown";
 }
@@ -41,24 +44,32 @@ const char* KindName(program::DTypeKind kind) {
   return "unknown";
 }
 
-// (number, name, torch name, bytes, kind, computes) per dtype.
+// (number, name, torch name, bytes, kind) per dtype.
 nb::list DTypeRows() {
   nb::list rows;
   for (int number = 0; number < program::kDTypeCount; ++number) {
     const program::DTypeInfo& info = program::InfoOf(static_cast<program::DType>(number));
-    rows.append(nb::make_tuple(number, std::string(info.name), std::string(info.torch_name), info.bytes,
-                               KindName(info.kind), info.computes));
+    rows.append(
+        nb::make_tuple(number, std::string(info.name), std::string(info.torch_name), info.bytes, KindName(info.kind)));
   }
   return rows;
 }
 
-// (code, name, family, least inputs, most inputs, documentation) per operation.
+nb::tuple DTypeNumbers(program::DTypeMask mask) {
+  nb::list numbers;
+  for (int number = 0; number < program::kDTypeCount; ++number) {
+    if ((mask & program::MaskOf(static_cast<program::DType>(number))) != 0) numbers.append(number);
+  }
+  return nb::tuple(numbers);
+}
+
+// (code, name, family, least inputs, most inputs, documentation, dtypes on a2a3, dtypes on a5) per operation.
 nb::list OperationRows() {
   nb::list rows;
   for (const program::OpInfo& info : program::AllOperations()) {
     rows.append(nb::make_tuple(static_cast<int>(info.code), std::string(info.name), FamilyName(info.family),
                                static_cast<int>(info.min_inputs), static_cast<int>(info.max_inputs),
-                               std::string(info.doc)));
+                               std::string(info.doc), DTypeNumbers(info.a2a3), DTypeNumbers(info.a5)));
   }
   return rows;
 }

@@ -4,32 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto.frontend import operations
 from pypto.frontend.annotations import DYN, DYNAMIC, STATIC, DynamicDim, StaticDim, TensorSpec, TileOpFormat, dynamic
 from pypto.frontend.arguments import Element
 from pypto.frontend.kernel import CacheInfo, JitKernel, function, jit
 from pypto.frontend.loops import cond, is_loop_begin, is_loop_end, loop, loop_unroll
-from pypto.frontend.operations import (
-    CastMode,
-    SaturationMode,
-    amax,
-    amin,
-    assemble,
-    cast,
-    clone,
-    full,
-    matmul,
-    ones,
-    relu,
-    reshape,
-    sigmoid,
-    softmax,
-    sum,
-    transpose,
-    unsqueeze,
-    view,
-    zeros,
-)
+from pypto.frontend.operations import CATALOGUE, CastMode, SaturationMode
 from pypto.frontend.options import CompStage, RunMode, get_vec_tile_shapes, set_cube_tile_shapes, set_vec_tile_shapes
 from pypto.frontend.symbolic import SatStatus, SymbolicScalar, ceildiv, symbolic_scalar
 from pypto.frontend.symbolic import maximum as max
@@ -38,18 +17,16 @@ from pypto.frontend.tensor import Tensor, tensor
 from pypto.frontend.verify import set_verify_golden_data
 
 __all__ = [
-    "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "JitKernel", "RunMode",
-    "STATIC", "SatStatus", "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec", "TileOpFormat",
-    "amax", "amin", "assemble", "cast", "ceildiv", "clone", "cond", "dynamic", "full", "function",
-    "get_vec_tile_shapes", "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "matmul", "max", "min",
-    "ones", "relu", "reshape", "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "sigmoid",
-    "softmax", "sum", "symbolic_scalar", "tensor", "transpose", "unsqueeze", "view", "zeros",
+    "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "JitKernel", "RunMode", "STATIC", "SatStatus",
+    "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec", "TileOpFormat", "ceildiv", "cond",
+    "dynamic", "function", "get_vec_tile_shapes", "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "max",
+    "min", "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar", "tensor",
 ]  # fmt: skip
-__all__ += list(operations.ELEMENTWISE)
+__all__ += list(CATALOGUE)
 
 
 def __getattr__(name: str) -> Any:
-    """Element-wise operations of the core's table."""
-    if name in operations.ELEMENTWISE:
-        return operations.ELEMENTWISE[name]
+    """Operations of the catalogue."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

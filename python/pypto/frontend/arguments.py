@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +26,21 @@ class Element:
     def __init__(self, dtype: DataType, value: float) -> None:
         self.dtype = to_dtype(dtype, "Element()")
         self.value = value
+
+    def rounded(self) -> float:
+        """The value as its dtype holds it."""
+        if self.dtype == DataType.DT_FP16:
+            try:
+                (half,) = struct.unpack("<e", struct.pack("<e", self.value))
+            except OverflowError:
+                half = math.copysign(math.inf, self.value)
+            return float(half)
+        if self.dtype == DataType.DT_BF16:
+            (bits,) = struct.unpack("<I", struct.pack("<f", self.value))
+            cut = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+            (whole,) = struct.unpack("<f", struct.pack("<I", cut))
+            return float(whole)
+        return self.value
 
     def __repr__(self) -> str:
         return f"Element({self.dtype.name}, {self.value!r})"
@@ -64,7 +81,7 @@ def to_number_operand(trace: Trace, value: Any, what: str) -> Operand | None:
     if isinstance(value, FloatScalar):
         return value.operand()
     if isinstance(value, Element):
-        value = value.value
+        value = value.rounded()
     number = as_int(value)
     if number is not None:
         if not INT64_MIN <= number <= INT64_MAX:

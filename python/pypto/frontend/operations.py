@@ -1,27 +1,27 @@
-"""The operations of the kernel language; element-wise ones are made from the core's table of operations."""
+"""The operations of the kernel language: conversions, fills and views here, the others in modules by kind."""
 # ruff: noqa: D105, D107
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from pypto import _core
 from pypto.dtypes import DataType
+from pypto.frontend import elementwise, matrix, movement, reductions
 from pypto.frontend.arguments import (
     Element,
     to_dim,
     to_dtype_argument,
     to_extents,
     to_number_operand,
-    to_operand,
     to_static_extents,
     to_tensor_argument,
 )
+from pypto.frontend.elementwise import ELEMENTWISE, emit
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import as_int, static_int, to_expr
 from pypto.frontend.tensor import Tensor, make
+from pypto.frontend.tensor_methods import TensorMethods
 from pypto.frontend.tracer import require
 
 
@@ -44,136 +44,23 @@ class SaturationMode(enum.IntEnum):
     ON = 1
 
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _emit(name: str, inputs: list[Any], **attributes: Any) -> Tensor:
-    trace = require(f"{name}()")
-    operands = [to_operand(trace, value, f"{name}()") for value in inputs]
-    return make(trace, trace.build("op", name, operands, attributes))
-
-
-def _unary(name: str, doc: str) -> Callable[[Any], Tensor]:
-    def operation(x: Any) -> Tensor:
-        return _emit(name, [to_tensor_argument(x, f"{name}()")])
-
-    return _named(operation, name, doc)
-
-
-# What a number on the left of these becomes: x + y = y + x and so on.
-_COMMUTATIVE = {"add", "mul", "maximum", "minimum"}
-
-
-def _binary(name: str, doc: str) -> Callable[[Any, Any], Tensor]:
-    def operation(x: Any, y: Any) -> Tensor:
-        if isinstance(x, Tensor):
-            return _emit(name, [x, y])
-        to_operand(require(f"{name}()"), x, f"{name}()")
-        other = to_tensor_argument(y, f"{name}()")
-        if name in _COMMUTATIVE:
-            return _emit(name, [other, x])
-        if name == "sub":
-            return neg(_emit("sub", [other, x]))
-        if name == "div":
-            return mul(reciprocal(other), x)
-        return _emit(name, [x, other])
-
-    return _named(operation, name, doc)
-
-
-def _named(operation: _Function, name: str, doc: str) -> _Function:
-    operation.__name__ = operation.__qualname__ = name
-    operation.__doc__ = doc
-    return operation
-
-
-_MAKERS: dict[str, Callable[[str, str], Any]] = {"unary": _unary, "binary": _binary}
-ELEMENTWISE: dict[str, Any] = {row[1]: _MAKERS[row[2]](row[1], row[5]) for row in _core.OPERATIONS if row[2] in _MAKERS}
-add: Callable[[Any, Any], Tensor] = ELEMENTWISE["add"]
-sub: Callable[[Any, Any], Tensor] = ELEMENTWISE["sub"]
-mul: Callable[[Any, Any], Tensor] = ELEMENTWISE["mul"]
-div: Callable[[Any, Any], Tensor] = ELEMENTWISE["div"]
-maximum: Callable[[Any, Any], Tensor] = ELEMENTWISE["maximum"]
-minimum: Callable[[Any, Any], Tensor] = ELEMENTWISE["minimum"]
-neg: Callable[[Any], Tensor] = ELEMENTWISE["neg"]
-exp: Callable[[Any], Tensor] = ELEMENTWISE["exp"]
-reciprocal: Callable[[Any], Tensor] = ELEMENTWISE["reciprocal"]
-
-
-def __getattr__(name: str) -> Any:
-    """The other element-wise operations of the table."""
-    if name in ELEMENTWISE:
-        return ELEMENTWISE[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-# Matrix product, reductions, conversions.
-
-
-def matmul(
-    a: Any,
-    b: Any,
-    out_dtype: Any,
-    *,
-    a_trans: bool = False,
-    b_trans: bool = False,
-    c_matrix_nz: bool = False,
-    extend_params: Any = None,
-) -> Tensor:
-    """a @ b over the last two dims, accumulated in FP32 (INT32 for INT8) and rounded once to `out_dtype`."""
-    if c_matrix_nz:
-        raise trace_error(NotImplementedError, "matmul(): c_matrix_nz=True is not supported")
-    if extend_params:
-        raise trace_error(NotImplementedError, "matmul(): extend_params is not in this version; use add and maximum")
-    operands = [to_tensor_argument(a, "matmul()"), to_tensor_argument(b, "matmul()")]
-    dtype = int(to_dtype_argument(out_dtype, "matmul()"))
-    return _emit("matmul", operands, dtype=dtype, a_trans=bool(a_trans), b_trans=bool(b_trans))
-
-
-def matmul_operator(a: Any, b: Any) -> Tensor:
-    """`a @ b`: the dtype of b, INT32 for INT8."""
-    right = to_tensor_argument(b, "matmul()")
-    dtype = DataType.DT_INT32 if right.dtype == DataType.DT_INT8 else right.dtype
-    return matmul(a, right, dtype)
-
-
-def _reduction(name: str, x: Any, dim: Any, keepdim: bool) -> Tensor:
-    source = to_tensor_argument(x, f"{name}()")
-    return _emit(name, [source], axis=to_dim(dim, source.dim, f"{name}()"), keepdim=bool(keepdim))
-
-
-def sum(x: Any, dim: int, keepdim: bool = False) -> Tensor:  # noqa: A001
-    """Sum along one dim, accumulated in FP32."""
-    return _reduction("sum", x, dim, keepdim)
-
-
-def amax(x: Any, dim: int, keepdim: bool = False) -> Tensor:
-    """Largest value along one dim."""
-    return _reduction("amax", x, dim, keepdim)
-
-
-def amin(x: Any, dim: int, keepdim: bool = False) -> Tensor:
-    """Smallest value along one dim."""
-    return _reduction("amin", x, dim, keepdim)
-
-
 def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = SaturationMode.OFF) -> Tensor:
     """Conversion to another dtype."""
     attributes = {"cast_mode": int(CastMode(mode)), "saturate": bool(SaturationMode(satmode))}
     number = int(to_dtype_argument(dtype, "cast()"))
-    return _emit("cast", [to_tensor_argument(x, "cast()")], dtype=number, **attributes)
+    return emit("cast", [to_tensor_argument(x, "cast()")], dtype=number, **attributes)
 
 
 def clone(x: Any) -> Tensor:
     """A copy."""
-    return _emit("clone", [to_tensor_argument(x, "clone()")])
+    return emit("clone", [to_tensor_argument(x, "clone()")])
 
 
 def transpose(x: Any, dim0: int, dim1: int) -> Tensor:
     """Two dims swapped."""
     source = to_tensor_argument(x, "transpose()")
     first, second = (to_dim(dim, source.dim, "transpose()") for dim in (dim0, dim1))
-    return _emit("transpose", [source], dim0=first, dim1=second)
+    return emit("transpose", [source], dim0=first, dim1=second)
 
 
 # Tensors of one value.
@@ -290,28 +177,35 @@ def write_region(destination: Tensor, source: Tensor, starts: list[Any]) -> None
     trace.build("assemble", destination.writable(), source_id, exprs)
 
 
-# Operations made of others.
+# Everything together.
+
+CATALOGUE: dict[str, Any] = {
+    **ELEMENTWISE,
+    **elementwise.EXPLICIT,
+    **reductions.EXPLICIT,
+    **movement.EXPLICIT,
+    **matrix.EXPLICIT,
+    **{
+        function.__name__: function
+        for function in (assemble, cast, clone, full, ones, reshape, transpose, unsqueeze, view, zeros)
+    },
+}
+
+# What a tensor does not have as a method: operations whose first argument is no tensor.
+_NO_METHODS = frozenset({"arange", "assemble", "atomic_add", "concat", "full", "ones", "where", "zeros"})
 
 
-def relu(x: Any) -> Tensor:
-    """max(x, 0)."""
-    return maximum(to_tensor_argument(x, "relu()"), 0)
+def _add_methods() -> None:
+    for name, function in CATALOGUE.items():
+        if name not in _NO_METHODS and name not in vars(TensorMethods):
+            setattr(TensorMethods, name, function)
 
 
-def _float_only(x: Any, what: str) -> Tensor:
-    source = to_tensor_argument(x, what)
-    if source.dtype != DataType.DT_FP32:
-        raise trace_error(TypeError, f"{what}: expected DT_FP32, got {source.dtype.name}; use pypto.cast")
-    return source
+_add_methods()
 
 
-def sigmoid(x: Any) -> Tensor:
-    """1 / (1 + exp(-x)), FP32."""
-    return reciprocal(add(exp(neg(_float_only(x, "sigmoid()"))), 1.0))
-
-
-def softmax(x: Any, dim: int) -> Tensor:
-    """exp(x - max) / sum along a dim, FP32."""
-    source = _float_only(x, "softmax()")
-    shifted = exp(sub(source, amax(source, dim, keepdim=True)))
-    return div(shifted, sum(shifted, dim, keepdim=True))
+def __getattr__(name: str) -> Any:
+    """Operations of the catalogue that other modules hold."""
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

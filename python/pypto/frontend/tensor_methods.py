@@ -96,125 +96,84 @@ class TensorMethods(TensorLike):
     def __contains__(self, item: Any) -> NoReturn:
         raise trace_error(TypeError, "`in` does not look into tensors")
 
-    # Operators without an operation in this version.
+    # Comparisons, integer division, powers and bits.
 
-    def _refused(self, *_: Any) -> NoReturn:
-        raise trace_error(
-            NotImplementedError,
-            "comparisons, //, %, ** and bit operations of tensors are not in this version; `is` compares objects",
-        )
+    def __lt__(self, other: Any) -> Any:
+        return _operations().lt(self, other)
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refused
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refused
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refused
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refused
+    def __le__(self, other: Any) -> Any:
+        return _operations().le(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _operations().gt(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _operations().ge(self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return _operations().eq(self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _operations().ne(self, other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _operations().floor_div(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _operations().floor_div(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _operations().remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _operations().remainder(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _operations().pow(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _operations().pow(other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _operations().bitwise_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _operations().bitwise_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _operations().bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _operations().bitwise_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _operations().bitwise_xor(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _operations().bitwise_xor(other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _operations().bitwise_left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _operations().bitwise_left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _operations().bitwise_right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _operations().bitwise_right_shift(other, self)
+
+    def __invert__(self) -> Any:
+        return _operations().bitwise_not(self)
+
     __hash__ = object.__hash__
 
-    # Named operations.
+    # Other operations of the catalogue are methods too (operations.py adds them).
 
-    def add(self, other: Any) -> Any:
-        """Element-wise sum."""
-        return _operations().add(self, other)
+    if TYPE_CHECKING:
 
-    def sub(self, other: Any) -> Any:
-        """Element-wise difference."""
-        return _operations().sub(self, other)
-
-    def mul(self, other: Any) -> Any:
-        """Element-wise product."""
-        return _operations().mul(self, other)
-
-    def div(self, other: Any) -> Any:
-        """Element-wise quotient."""
-        return _operations().div(self, other)
-
-    def maximum(self, other: Any) -> Any:
-        """The larger of both, element by element."""
-        return _operations().maximum(self, other)
-
-    def minimum(self, other: Any) -> Any:
-        """The smaller of both, element by element."""
-        return _operations().minimum(self, other)
-
-    def neg(self) -> Any:
-        """-x."""
-        return _operations().neg(self)
-
-    def exp(self) -> Any:
-        """E to the power x."""
-        return _operations().exp(self)
-
-    def log(self) -> Any:
-        """Natural logarithm."""
-        return _operations().log(self)
-
-    def sqrt(self) -> Any:
-        """Square root."""
-        return _operations().sqrt(self)
-
-    def rsqrt(self) -> Any:
-        """1 / sqrt(x)."""
-        return _operations().rsqrt(self)
-
-    def reciprocal(self) -> Any:
-        """1 / x."""
-        return _operations().reciprocal(self)
-
-    def abs(self) -> Any:
-        """Magnitude."""
-        return _operations().abs(self)
-
-    def relu(self) -> Any:
-        """max(x, 0)."""
-        return _operations().relu(self)
-
-    def sigmoid(self) -> Any:
-        """1 / (1 + exp(-x))."""
-        return _operations().sigmoid(self)
-
-    def softmax(self, dim: int) -> Any:
-        """exp(x - max) / sum along a dim."""
-        return _operations().softmax(self, dim)
-
-    def sum(self, dim: int, keepdim: bool = False) -> Any:
-        """Sum along a dim."""
-        return _operations().sum(self, dim, keepdim)
-
-    def amax(self, dim: int, keepdim: bool = False) -> Any:
-        """Largest value along a dim."""
-        return _operations().amax(self, dim, keepdim)
-
-    def amin(self, dim: int, keepdim: bool = False) -> Any:
-        """Smallest value along a dim."""
-        return _operations().amin(self, dim, keepdim)
-
-    def matmul(self, other: Any, out_dtype: Any, **options: Any) -> Any:
-        """Matrix product."""
-        return _operations().matmul(self, other, out_dtype, **options)
-
-    def cast(self, dtype: Any, *arguments: Any, **options: Any) -> Any:
-        """Conversion to another dtype."""
-        return _operations().cast(self, dtype, *arguments, **options)
-
-    def clone(self) -> Any:
-        """A copy."""
-        return _operations().clone(self)
-
-    def reshape(self, shape: Any, **options: Any) -> Any:
-        """The same elements in another shape."""
-        return _operations().reshape(self, shape, **options)
-
-    def unsqueeze(self, dim: int) -> Any:
-        """A new dim of extent 1."""
-        return _operations().unsqueeze(self, dim)
-
-    def transpose(self, dim0: int, dim1: int) -> Any:
-        """Two dims swapped."""
-        return _operations().transpose(self, dim0, dim1)
-
-    def view(self, shape: Any = None, offsets: Any = None, **options: Any) -> Any:
-        """A window."""
-        return _operations().view(self, shape, offsets, **options)
+        def __getattr__(self, name: str) -> Any: ...
 
     def assemble(self, src: Any, offsets: Any) -> None:
         """Writes `src` into this tensor at offsets."""

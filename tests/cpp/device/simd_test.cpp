@@ -60,10 +60,10 @@ TEST(Simd, AnUnknownSetIsSaidByEveryLaunch) {
   EXPECT_EXIT(refused(), ::testing::ExitedWithCode(3), "PYPTO_SIMD=avx9000 names no set of kernels");
 }
 
-std::vector<float> Apply(const KernelTable& table, UnaryKernel kernel, const std::vector<float>& in) {
+std::vector<float> Apply(const KernelTable& table, ElementwiseKernel kernel, const std::vector<float>& in) {
   std::vector<float> out(in.size());
-  const RowArgs args{1, static_cast<int64_t>(in.size()), out.data(), 0, in.data(), 0, 1, nullptr, 0, 0};
-  table.unary_f32[kernel](&args);
+  const RowArgs args{1, static_cast<int64_t>(in.size()), out.data(), 0, in.data(), 0, 1, nullptr, 0, 0, nullptr, 0, 0};
+  table.rows[kKindF32][kernel](&args);
   return out;
 }
 
@@ -81,20 +81,20 @@ std::vector<float> Patterns() {
 }
 
 struct Function {
-  UnaryKernel kernel;
+  ElementwiseKernel kernel;
   double (*reference)(double);
   double ulps;
 };
 
 TEST(Simd, FunctionsAreAccurateEverywhere) {
   const std::vector<Function> functions = {
-      {kUnaryExp, std::exp, 1.0},
-      {kUnaryLog, std::log, 1.0},
-      {kUnaryTanh, std::tanh, 2.0},
-      {kUnaryErf, std::erf, 2.0},
-      {kUnarySqrt, std::sqrt, 0.5},
-      {kUnaryAbs, std::fabs, 0},
-      {kUnaryReciprocal, [](double x) { return 1 / x; }, 0.5},
+      {kElementwiseExp, std::exp, 1.0},
+      {kElementwiseLog, std::log, 1.0},
+      {kElementwiseTanh, std::tanh, 2.0},
+      {kElementwiseErf, std::erf, 2.0},
+      {kElementwiseSqrt, std::sqrt, 0.5},
+      {kElementwiseAbs, std::fabs, 0},
+      {kElementwiseReciprocal, [](double x) { return 1 / x; }, 0.5},
   };
   const std::vector<float> in = Patterns();
   for (const KernelTable* table : Tables()) {
@@ -124,7 +124,7 @@ TEST(Simd, FunctionsAreAccurateEverywhere) {
 
 TEST(Simd, SignsOfZeroAreKept) {
   for (const KernelTable* table : Tables()) {
-    for (const UnaryKernel kernel : {kUnaryTanh, kUnaryErf, kUnarySqrt}) {
+    for (const ElementwiseKernel kernel : {kElementwiseTanh, kElementwiseErf, kElementwiseSqrt}) {
       const std::vector<float> out = Apply(*table, kernel, {-0.0F, 0.0F});
       EXPECT_TRUE(std::signbit(out[0])) << table->name << " kernel " << int{kernel};
       EXPECT_FALSE(std::signbit(out[1]));
@@ -132,8 +132,8 @@ TEST(Simd, SignsOfZeroAreKept) {
     // One value for a whole row keeps it too.
     std::vector<float> out(40);
     const float zero = -0.0F;
-    const RowArgs args{1, 40, out.data(), 0, &zero, 0, 0, nullptr, 0, 0};
-    table->unary_f32[kUnarySqrt](&args);
+    const RowArgs args{1, 40, out.data(), 0, &zero, 0, 0, nullptr, 0, 0, nullptr, 0, 0};
+    table->rows[kKindF32][kElementwiseSqrt](&args);
     EXPECT_TRUE(std::signbit(out[39]));
   }
 }
@@ -171,8 +171,8 @@ TEST(Simd, EveryLengthTouchesItsElementsOnly) {
       std::vector<float> out(80, -1.0F);
       for (const int64_t a_step : {0, 1}) {
         for (const int64_t b_step : {0, 1}) {
-          const RowArgs args{1, n, out.data(), 0, a.data(), 0, a_step, b.data(), 0, b_step};
-          table->binary_f32[kBinaryMul](&args);
+          const RowArgs args{1, n, out.data(), 0, a.data(), 0, a_step, b.data(), 0, b_step, nullptr, 0, 0};
+          table->rows[kKindF32][kElementwiseMul](&args);
           for (int64_t i = 0; i < 80; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], i < n ? 6.0F : -1.0F);
           std::fill(out.begin(), out.end(), -1.0F);
         }

@@ -13,16 +13,15 @@ std::vector<T> LeafOperands::Padded(const std::vector<T>& dims, T filler) const 
 }
 
 uint32_t LeafOperands::Read(const Node& node, const NodeInput& input, uint32_t storage) {
-  const program::OpAttributes& attributes = node.step->attributes;
-  const ReadKey key = {input.operand.tensor, storage, node.transposed ? attributes.dim0 : -1,
-                       node.transposed ? attributes.dim1 : -1};
+  const ReadKey key = {input.operand.tensor, storage, node.order_of_dims};
   const auto [found, added] = reads_.try_emplace(key, static_cast<uint32_t>(leaf_.accesses.size()));
   if (added) Add(ReadRegion(context_, node, input), storage);
   return found->second;
 }
 
-uint32_t LeafOperands::Add(const Region& region, uint32_t storage) {
-  program::Access access = AccessOf(region, storage);
+uint32_t LeafOperands::Add(const Region& region, uint32_t storage) { return Add(AccessOf(region, storage)); }
+
+uint32_t LeafOperands::Add(program::Access access) {
   access.strides = Padded(access.strides, context_.exprs().Const(0));
   access.extents = Padded(access.extents, int64_t{1});
   access.valid = Padded(access.valid, context_.exprs().Const(1));

@@ -17,6 +17,7 @@ class LeafOperands {
   // The access of `input`; the same tensor is listed once.
   uint32_t Read(const Node& node, const NodeInput& input, uint32_t storage);
   uint32_t Add(const Region& region, uint32_t storage);
+  uint32_t Add(program::Access access);
   // A slot of the local buffer; one that was released and has the same form is taken again.
   uint32_t TakeLocal(DType dtype, const std::vector<int64_t>& extents, const std::vector<ExprId>& valid);
   void ReleaseLocal(uint32_t local);
@@ -25,7 +26,7 @@ class LeafOperands {
   template <typename T>
   std::vector<T> Padded(const std::vector<T>& dims, T filler) const;
 
-  using ReadKey = std::tuple<TensorId, uint32_t, int32_t, int32_t>;
+  using ReadKey = std::tuple<TensorId, uint32_t, std::vector<size_t>>;
   using LocalKey = std::tuple<DType, std::vector<int64_t>, std::vector<ExprId>>;
   Context& context_;
   program::Leaf& leaf_;

@@ -30,16 +30,32 @@ base::Status CheckPlatform(const std::string& platform) {
                           "platform '%s' is not known; it must be a2a3, a5, a2a3sim or a5sim", platform.c_str());
 }
 
-// Tensors of dtypes without operations can be parameters, but nothing moves them.
-base::Status CheckDTypes(const Context& context) {
+// What a dtype of an operation lacks on the platform.
+base::Status CheckDType(const Context& context, const Step& step, const std::string& platform) {
+  const program::OpInfo& info = *program::FindOperation(step.code);
+  const auto is_tensor = [&](size_t i) { return step.inputs[i].kind == program::Operand::Kind::kTensor; };
+  const int which = program::DTypeOperand(info, step.inputs.size(), is_tensor);
+  const program::DTypeMask dtype = program::MaskOf(
+      which < 0 ? step.attributes.dtype : context.tensors[step.inputs[static_cast<size_t>(which)].tensor].dtype);
+  const bool a5 = platform.starts_with("a5");
+  // A choice between numbers has no dtype of its own; a cast has two.
+  program::DTypeMask wanted = which < 0 && info.family == program::OpFamily::kSelect ? 0 : dtype;
+  if (info.family == program::OpFamily::kCast) wanted |= program::MaskOf(step.attributes.dtype);
+  const program::DTypeMask missing = wanted & info.dtypes & ~(a5 ? info.a5 : info.a2a3);
+  if (missing == 0) return base::OkStatus();
+  int lacking = 0;
+  while ((missing >> lacking & 1U) == 0) ++lacking;
+  return context.At(
+      step.place,
+      base::MakeStatus(base::StatusCode::kCompile, "%s() of DT_%s is not available on platform %s; it is on %s",
+                       std::string(info.name.substr(info.name.front() == '_' ? 1 : 0)).c_str(),
+                       std::string(program::InfoOf(static_cast<program::DType>(lacking)).name).c_str(),
+                       platform.c_str(), a5 ? "a2a3 and a2a3sim" : "a5 and a5sim"));
+}
+
+base::Status CheckDTypes(const Context& context, const std::string& platform) {
   for (const Step& step : context.steps) {
-    if (!step.live || step.kind != StepKind::kStore) continue;
-    const program::DTypeInfo& info = program::InfoOf(context.tensors[step.output].dtype);
-    if (info.computes) continue;
-    return context.At(step.place, base::MakeStatus(base::StatusCode::kCompile,
-                                                   "tensors of DT_%s cannot be written in this version; cast to a "
-                                                   "dtype that operations accept",
-                                                   std::string(info.name).c_str()));
+    if (step.live && step.kind == StepKind::kOp) PYPTO_RETURN_IF_ERROR(CheckDType(context, step, platform));
   }
   return base::OkStatus();
 }
@@ -66,7 +82,7 @@ base::Result<std::shared_ptr<const program::Image>> Compile(const program::Progr
   PYPTO_RETURN_IF_ERROR(ResolveViews(context));
   PlaceSlots(context);
   MarkLive(context);
-  PYPTO_RETURN_IF_ERROR(CheckDTypes(context));
+  PYPTO_RETURN_IF_ERROR(CheckDTypes(context, options.platform));
   Classify(context);
   PYPTO_RETURN_IF_ERROR(EmitRoots(context));
   FindDirections(context);

@@ -14,7 +14,8 @@ namespace {
 struct Touch {
   uint32_t node = 0;
   Region region;
-  int64_t end = 0;  // last element, counted like the key it is filed under
+  int64_t end = 0;       // last element, counted like the key it is filed under
+  bool updated = false;  // a whole operation's first operand, which may be changed where it lies
 };
 
 // Accesses whose offsets differ by constants, by first element.
@@ -110,16 +111,16 @@ class Touches {
                   [&](const Touch& touch) { return !DisjointBoxes(exprs, region, touch.region) && !visit(touch); });
   }
 
-  void Add(const program::ExprPool& exprs, uint32_t node, Region region) {
+  void Add(const program::ExprPool& exprs, uint32_t node, Region region, bool updated) {
     const auto span = SpanOf(exprs, region);
     if (!span) {
-      unbounded_.push_back({node, std::move(region), 0});
+      unbounded_.push_back({node, std::move(region), 0, updated});
       return;
     }
     const auto [symbolic, first] = SplitOffset(exprs, region.offset);
     Shelf& shelf = shelves_[symbolic];
     shelf.longest = std::max(shelf.longest, *span);
-    shelf.touches.emplace(first, Touch{node, std::move(region), first + *span});
+    shelf.touches.emplace(first, Touch{node, std::move(region), first + *span, updated});
   }
 
  private:
@@ -127,7 +128,12 @@ class Touches {
   std::vector<Touch> unbounded_;
 };
 
-// Addresses of an operand of a matmul: overlap only, its dims are its own.
+// Operations whose result is their first operand with some cells changed.
+bool UpdatesFirst(OpCode code) {
+  return code == OpCode::kScatter || code == OpCode::kIndexAdd || code == OpCode::kIndexPut;
+}
+
+// Addresses of an operand of a matmul or a whole operation: overlap only, its dims are its own.
 Region OperandRegion(Context& context, TensorId tensor) {
   const View& view = context.ViewOf(tensor);
   Region region;
@@ -171,8 +177,8 @@ class Orderer {
       if (!input.is_tensor() || (input.value != kNone && input.store == kNone)) continue;
       const auto found = stored_.find(context_.ViewOf(input.operand.tensor).variable);
       if (found == stored_.end()) continue;
-      Region region = node.kind == NodeKind::kCube ? OperandRegion(context_, input.operand.tensor)
-                                                   : ReadRegion(context_, node, input);
+      Region region =
+          HasOwnLeaf(node) ? OperandRegion(context_, input.operand.tensor) : ReadRegion(context_, node, input);
       // What takes the value follows the store only when it is found to read the memory after all.
       if (input.store == kNone) {
         found->second.writes.ForEachOverlap(context_.exprs(), region, [&](const Touch& touch) {
@@ -180,7 +186,8 @@ class Orderer {
           return true;
         });
       }
-      found->second.reads.Add(context_.exprs(), index, std::move(region));
+      const bool updated = &input == node.inputs.data() && UpdatesFirst(node.code);
+      found->second.reads.Add(context_.exprs(), index, std::move(region), updated);
     }
   }
 
@@ -191,13 +198,14 @@ class Orderer {
     // Whatever comes later and touches what this store may write comes behind the store: what was touched before inside
     // of that need not be looked at again.
     const auto follow = [&](const Touch& touch) {
-      const bool same = graph_.nodes[touch.node].kind != NodeKind::kCube && SameCells(touch.region, node.target);
+      const bool may_share = touch.updated || !HasOwnLeaf(graph_.nodes[touch.node]);
+      const bool same = may_share && SameCells(touch.region, node.target);
       node.order.push_back({touch.node, same});
       return !whole && !ContainsBox(context_.exprs(), node.target, touch.region);
     };
     history.reads.ForEachOverlap(context_.exprs(), node.target, follow);
     history.writes.ForEachOverlap(context_.exprs(), node.target, follow);
-    history.writes.Add(context_.exprs(), index, node.target);
+    history.writes.Add(context_.exprs(), index, node.target, false);
   }
 
   Context& context_;

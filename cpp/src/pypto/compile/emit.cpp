@@ -24,8 +24,9 @@ class RootEmitter {
     FindMemory();
     std::vector<uint32_t> leaf_scopes;
     for (const LeafGroup& group : partition_.groups) {
-      if (group.cube) {
-        EmitCube(group);
+      const NodeKind kind = graph_.nodes[group.nodes.front()].kind;
+      if (group.sealed) {
+        kind == NodeKind::kCube ? EmitCube(group) : EmitWhole(group);
       } else {
         EmitVector(group);
       }
@@ -118,13 +119,52 @@ class RootEmitter {
     leaf.tile[rank - 2] = tile.m;
     leaf.tile[rank - 1] = tile.n;
     leaf.k_tile = tile.k;
-    const bool stored = group.nodes.size() > 1;
-    const Region target = stored ? graph_.nodes[group.nodes[1]].target : MemoryOf(value);
-    const uint32_t storage = stored ? context_.variables[target.variable].storage : value.storage;
-    leaf.accesses.push_back(AccessOf(target, storage));
+    leaf.accesses.push_back(AccessOfResult(group, value));
     program::LeafOp op = NewOp(node);
     op.inputs = {{ValueRef::Kind::kAccess, 0}, {ValueRef::Kind::kAccess, 1}};
     op.output = {ValueRef::Kind::kAccess, 2};
+    leaf.ops.push_back(std::move(op));
+    leaf.guard = group.guard;
+    leaf.place = leaf.ops.front().place;
+    root_.leaves.push_back(std::move(leaf));
+  }
+
+  // Where a sealed leaf writes: the target of the store in it, or memory of the value's own.
+  program::Access AccessOfResult(const LeafGroup& group, const Value& value) {
+    const bool stored = group.nodes.size() > 1;
+    const Region target = stored ? graph_.nodes[group.nodes[1]].target : MemoryOf(value);
+    return AccessOf(target, stored ? context_.variables[target.variable].storage : value.storage);
+  }
+
+  // The iteration space is that of the output, with dims of extent 1 in front where an operand has more dims.
+  void EmitWhole(const LeafGroup& group) {
+    const uint32_t index = group.nodes.front();
+    const Node& node = graph_.nodes[index];
+    const Value& value = graph_.values[node.value];
+    size_t rank = value.extents.size();
+    for (const NodeInput& input : node.inputs) {
+      if (input.is_tensor()) rank = std::max(rank, context_.tensors[input.operand.tensor].shape.size());
+    }
+    const size_t added = rank - value.extents.size();
+    program::Leaf leaf;
+    leaf.kind = program::LeafKind::kWhole;
+    leaf.extents.assign(added, 1);
+    leaf.tile.assign(added, 1);
+    leaf.extents.insert(leaf.extents.end(), value.extents.begin(), value.extents.end());
+    leaf.tile.insert(leaf.tile.end(), group.grid.tile.begin(), group.grid.tile.end());
+    LeafOperands operands(context_, leaf);
+    program::LeafOp op = NewOp(node);
+    for (const NodeInput& input : node.inputs) {
+      if (!input.is_tensor()) {
+        op.inputs.push_back(InputRef(index, input, operands));
+        continue;
+      }
+      const Region region = TensorRegion(context_, input.operand.tensor, rank, {});
+      op.inputs.push_back({ValueRef::Kind::kAccess, operands.Add(region, StorageOf(input))});
+    }
+    op.axis = node.step->attributes.axis + static_cast<int32_t>(added);
+    const program::Access result = AccessOfResult(group, value);
+    op.output = {ValueRef::Kind::kAccess, operands.Add(result)};
     leaf.ops.push_back(std::move(op));
     leaf.guard = group.guard;
     leaf.place = leaf.ops.front().place;
@@ -137,13 +177,12 @@ class RootEmitter {
     op.cast_mode = node.step->attributes.cast_mode;
     op.saturate = node.step->attributes.saturate;
     op.place = context_.PlaceIndex(node.step->place);
-    const bool fill = node.code == OpCode::kFill;
-    if (fill) op.compute_dtype = context_.tensors[graph_.values[node.value].tensor].dtype;
-    for (const NodeInput& input : node.inputs) {
-      if (!input.is_tensor()) continue;
-      op.compute_dtype = context_.tensors[input.operand.tensor].dtype;
-      break;
-    }
+    const program::OpInfo& info = *program::FindOperation(node.code);
+    const auto is_tensor = [&](size_t i) { return node.inputs[i].is_tensor(); };
+    const int which = program::DTypeOperand(info, node.inputs.size(), is_tensor);
+    const TensorId of =
+        which < 0 ? graph_.values[node.value].tensor : node.inputs[static_cast<size_t>(which)].operand.tensor;
+    op.compute_dtype = context_.tensors[of].dtype;
     return op;
   }
 

@@ -38,12 +38,12 @@ class Partitioner {
   uint32_t LevelOf(uint32_t node) const { return groups_[group_of_[node]].level; }
 
   bool MayJoin(const Node& node, const NodeInput& input) const {
-    if (input.value == kNone || !input.direct || node.kind == NodeKind::kCube) return false;
+    if (input.value == kNone || !input.direct || HasOwnLeaf(node)) return false;
     const Value& value = graph_.values[input.value];
     const Node& producer = graph_.nodes[value.node];
     if (producer.guard != node.guard) return false;
-    // A matmul writes its result to one place.
-    if (producer.kind == NodeKind::kCube) {
+    // It writes its result to one place.
+    if (HasOwnLeaf(producer)) {
       return node.kind == NodeKind::kStore && value.uses == 1 && value.storage == kNone;
     }
     return true;
@@ -104,7 +104,7 @@ class Partitioner {
     Group group;
     group.leaf.nodes.push_back(index);
     group.leaf.grid = node.grid;
-    group.leaf.cube = node.kind == NodeKind::kCube;
+    group.leaf.sealed = HasOwnLeaf(node);
     group.leaf.guard = node.guard;
     group.level = LevelAbove(node);
     group_of_[index] = static_cast<uint32_t>(groups_.size());
@@ -124,7 +124,7 @@ class Partitioner {
       const uint32_t producer = group_of_[graph_.values[input.value].node];
       if (producer == target && MayJoin(node, input)) continue;
       if (LevelOf(MemoryProducer(input)) < level) continue;
-      if (!MayJoin(node, input) || groups_[producer].level != level || groups_[producer].leaf.cube) return false;
+      if (!MayJoin(node, input) || groups_[producer].level != level || groups_[producer].leaf.sealed) return false;
       if (std::find(merged.begin(), merged.end(), producer) != merged.end()) continue;
       grid = JoinGrids(*grid, groups_[producer].leaf.grid);
       if (!grid) return false;
@@ -164,7 +164,7 @@ class Partitioner {
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return groups_[a].level > groups_[b].level; });
     for (const uint32_t group : order) {
-      if (groups_[group].alive && !groups_[group].leaf.cube) SinkGroup(group);
+      if (groups_[group].alive && !groups_[group].leaf.sealed) SinkGroup(group);
     }
   }
 
@@ -185,7 +185,7 @@ class Partitioner {
         }
       }
     }
-    if (first == kNone || !joins || groups_[first].leaf.cube) return;
+    if (first == kNone || !joins || groups_[first].leaf.sealed) return;
     if (groups_[first].leaf.guard != groups_[group].leaf.guard) return;
     std::optional<Grid> grid = JoinGrids(groups_[group].leaf.grid, groups_[first].leaf.grid);
     if (!grid) return;

@@ -11,7 +11,7 @@ namespace pypto::compile {
 struct LeafGroup {
   std::vector<uint32_t> nodes;
   Grid grid;
-  bool cube = false;
+  bool sealed = false;  // one operation that no other joins, and the store of its result
   ExprId guard = kNoExpr;
 };
 
@@ -20,9 +20,9 @@ struct LeafPartition {
   std::vector<uint32_t> group_of;  // per node
 };
 
-// Maximal chains of vector operations over the same tile grid; every matmul by itself. A leaf ends where an operand has
-// to lie in memory, where tiles do not agree, at branches, and where it would read and write the same memory through
-// different accesses.
+// Maximal chains of vector operations over the same tile grid; every matmul and whole operation by itself. A leaf ends
+// where an operand has to lie in memory, where tiles do not agree, at branches, and where it would read and write the
+// same memory through different accesses.
 LeafPartition PartitionLeaves(const RootGraph& graph);
 
 }  // namespace pypto::compile

@@ -155,7 +155,10 @@ class GraphBuilder {
         inputs.emplace_back().operand = operand;
       }
     }
-    Node& node = NewNode(family == OpFamily::kMatmul ? NodeKind::kCube : NodeKind::kVector, step);
+    Node& node = NewNode(family == OpFamily::kMatmul  ? NodeKind::kCube
+                         : family == OpFamily::kWhole ? NodeKind::kWhole
+                                                      : NodeKind::kVector,
+                         step);
     node.code = step.code;
     node.inputs = std::move(inputs);
     const program::Tensor& output = context_.tensors[step.output];
@@ -165,18 +168,66 @@ class GraphBuilder {
       extents = SetUpReduction(node, step, &valid);
     } else if (family == OpFamily::kTranspose) {
       node.code = OpCode::kCopy;
-      node.transposed = step.attributes.dim0 != step.attributes.dim1;
-      node.inputs[0].direct = node.inputs[0].direct && !node.transposed;
+      node.order_of_dims = OrderOfDims(step, extents.size());
+      node.inputs[0].direct = node.inputs[0].direct && node.order_of_dims.empty();
+    } else if (family == OpFamily::kExpand) {
+      node.code = OpCode::kCopy;
+    }
+    if (HasOwnLeaf(node)) {
+      for (NodeInput& input : node.inputs) input.direct = false;
     }
     if (node.kind == NodeKind::kCube) {
-      for (NodeInput& input : node.inputs) input.direct = false;
       node.grid.extents = extents;
+    } else if (node.kind == NodeKind::kWhole) {
+      node.grid = WholeGrid(step, extents);
     } else if (family != OpFamily::kReduction) {
       node.grid = MakeGrid(extents, VectorTile(step), -1);
     }
     const uint32_t value = NewValue(step.output, std::move(extents), std::move(valid));
     graph_.values[value].storage = context_.variables[step.output].storage;
     held_[step.output] = {value, kNone, step.scope};
+  }
+
+  // Which dim of the input each dim of a transpose is; empty when every dim stays.
+  static std::vector<size_t> OrderOfDims(const Step& step, size_t rank) {
+    std::vector<size_t> order(rank);
+    for (size_t i = 0; i < rank; ++i) {
+      order[i] = step.code == OpCode::kPermute ? static_cast<size_t>(step.attributes.dims[i]) : i;
+    }
+    if (step.code == OpCode::kTranspose) {
+      std::swap(order[static_cast<size_t>(step.attributes.dim0)], order[static_cast<size_t>(step.attributes.dim1)]);
+    }
+    return std::is_sorted(order.begin(), order.end()) ? std::vector<size_t>() : order;
+  }
+
+  // Tiles of a whole operation split only dims in which its tiles do not depend on each other.
+  static Grid WholeGrid(const Step& step, const std::vector<int64_t>& extents) {
+    Grid grid = MakeGrid(extents, {}, -1);
+    const size_t rank = extents.size();
+    for (size_t dim = 0; dim < rank; ++dim) {
+      if (!SplitsDim(step.code, dim, rank, static_cast<size_t>(step.attributes.axis))) {
+        grid.whole |= uint32_t{1} << (rank - 1 - dim);
+      }
+    }
+    return grid;
+  }
+
+  static bool SplitsDim(OpCode code, size_t dim, size_t rank, size_t axis) {
+    switch (code) {
+      case OpCode::kArgMax:
+      case OpCode::kArgMin:
+      case OpCode::kCumSum:
+      case OpCode::kCumProd:
+      case OpCode::kSorted:
+      case OpCode::kSortedIndex: return dim != axis;
+      // The index varies along the axis; everything else of a slice is its own.
+      case OpCode::kIndexSelect:
+      case OpCode::kIndexAdd: return dim != axis && dim + 1 != rank;
+      case OpCode::kGatherMask: return dim + 1 != rank;
+      case OpCode::kTriangle:
+      case OpCode::kArange: return true;
+      default: return false;
+    }
   }
 
   // Iterates over the operand; the value has extent 1 along the axis. Returns the value's extents.
@@ -338,10 +389,7 @@ RootGraph BuildGraph(Context& context, uint32_t run) {
 }
 
 Region ReadRegion(Context& context, const Node& node, const NodeInput& input) {
-  std::optional<std::pair<size_t, size_t>> swapped;
-  const program::OpAttributes& attributes = node.step->attributes;
-  if (node.transposed) swapped.emplace(static_cast<size_t>(attributes.dim0), static_cast<size_t>(attributes.dim1));
-  return TensorRegion(context, input.operand.tensor, node.grid.extents.size(), swapped);
+  return TensorRegion(context, input.operand.tensor, node.grid.extents.size(), node.order_of_dims);
 }
 
 }  // namespace pypto::compile

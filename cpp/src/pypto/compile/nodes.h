@@ -29,7 +29,8 @@ struct NodeInput {
   bool is_tensor() const { return operand.kind == program::Operand::Kind::kTensor; }
 };
 
-enum class NodeKind : uint8_t { kVector, kCube, kStore };
+// kCube and kWhole have leaves of their own, and read their operands from memory.
+enum class NodeKind : uint8_t { kVector, kCube, kWhole, kStore };
 
 struct Dependency {
   uint32_t node = 0;
@@ -43,12 +44,14 @@ struct Node {
   uint32_t value = kNone;  // made by an operation; of a store: kNone
   Region target;           // of a store
   Grid grid;
-  int32_t axis = -1;        // reduced dim, in iteration dims
-  bool transposed = false;  // reads its input with two dims swapped
+  int32_t axis = -1;                  // reduced dim, in iteration dims
+  std::vector<size_t> order_of_dims;  // of a transpose: which dim of its input each of its dims is
   const Step* step = nullptr;
   ExprId guard = kNoExpr;
   std::vector<Dependency> order;  // nodes that touch the same memory before it
 };
+
+inline bool HasOwnLeaf(const Node& node) { return node.kind == NodeKind::kCube || node.kind == NodeKind::kWhole; }
 
 struct RootGraph {
   std::vector<Node> nodes;
@@ -60,7 +63,8 @@ struct RootGraph {
 // Builds the graph of one run. Reads of a tensor that this run has just written whole take the value itself.
 RootGraph BuildGraph(Context& context, uint32_t run);
 
-// How `input` of `node` addresses the memory of its variable. Not for operands of a matmul.
+// How `input` of `node` addresses the memory of its variable. Not for operands of a
+// matmul or a whole operation.
 Region ReadRegion(Context& context, const Node& node, const NodeInput& input);
 
 }  // namespace pypto::compile

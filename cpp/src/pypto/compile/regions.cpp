@@ -72,7 +72,7 @@ Region TargetRegion(Context& context, const Step& step, TensorId source, const s
   return region;
 }
 
-Region TensorRegion(Context& context, TensorId id, size_t rank, std::optional<std::pair<size_t, size_t>> swapped) {
+Region TensorRegion(Context& context, TensorId id, size_t rank, const std::vector<size_t>& order) {
   program::ExprPool& exprs = context.exprs();
   const program::Tensor& tensor = context.tensors[id];
   const View& view = context.ViewOf(id);
@@ -87,13 +87,11 @@ Region TensorRegion(Context& context, TensorId id, size_t rank, std::optional<st
   region.extents.assign(rank, 1);
   region.valid.assign(rank, exprs.Const(1));
   for (size_t i = 0; i < shape.size(); ++i) {
-    size_t dim = i + rank - shape.size();
-    if (swapped && (i == swapped->first || i == swapped->second)) {
-      dim = i == swapped->first ? swapped->second : swapped->first;
-    }
-    region.extents[dim] = shape[i];
-    region.valid[dim] = tensor.valid[i];
-    if (shape[i] != 1) region.strides[dim] = view.strides[i];
+    const size_t dim = i + rank - shape.size();
+    const size_t from = order.empty() ? i : order[i];
+    region.extents[dim] = shape[from];
+    region.valid[dim] = tensor.valid[from];
+    if (shape[from] != 1) region.strides[dim] = view.strides[from];
   }
   return region;
 }

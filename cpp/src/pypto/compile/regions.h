@@ -32,8 +32,9 @@ std::optional<DimMap> MapDims(const Context& context, TensorId tensor, const std
 Region TargetRegion(Context& context, const Step& step, TensorId source, const std::vector<int64_t>& extents,
                     const DimMap& dims);
 
-// A tensor in an iteration space of `rank` dims, from the last dim on; two of its dims may stand swapped.
-Region TensorRegion(Context& context, TensorId tensor, size_t rank, std::optional<std::pair<size_t, size_t>> swapped);
+// A tensor in an iteration space of `rank` dims, from the last dim on. `order` says which of its dims stands where,
+// when they are not in their own order.
+Region TensorRegion(Context& context, TensorId tensor, size_t rank, const std::vector<size_t>& order);
 
 // Row-major cells of a value in memory of its own.
 Region ValueRegion(Context& context, TensorId tensor, const std::vector<int64_t>& extents,

@@ -38,6 +38,7 @@ std::map<uint32_t, uint32_t> ScopesOfInner(const Context& context, const program
 }  // namespace
 
 base::Status CheckTile(const Context& context, const program::Leaf& leaf, const program::SourcePlace& place) {
+  if (leaf.kind == program::LeafKind::kWhole) return base::OkStatus();  // works in memory
   double elements = 1;
   for (const int64_t extent : leaf.tile) elements *= static_cast<double>(extent);
   double locals = 0;

@@ -11,8 +11,18 @@
 
 namespace pypto::device {
 
-// Whether memory of this format already holds a kernel's 4-byte elements.
-inline bool IsWide(simd::Format format) { return format == simd::kF32 || format == simd::kI32; }
+// Whether memory of this format already holds what kernels compute with.
+inline bool IsWide(simd::Format format) {
+  return format == simd::kF32 || format == simd::kI32 || format == simd::kI64 || format == simd::kU64;
+}
+
+// Room for one chunk of any kind of elements.
+struct alignas(64) ChunkBuffer {
+  std::byte bytes[kChunk * 8];
+  float* floats() { return reinterpret_cast<float*>(bytes); }
+  int32_t* integers() { return reinterpret_cast<int32_t*>(bytes); }
+  int64_t* wide() { return reinterpret_cast<int64_t*>(bytes); }
+};
 
 // Step between neighbours in the innermost dim; 1 where there is only one.
 inline int64_t InnerStep(const Nest& nest, int operand) {

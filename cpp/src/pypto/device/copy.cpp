@@ -29,6 +29,7 @@ void CopyRow(std::byte* to, int64_t to_step, const std::byte* from, int64_t from
   switch (bytes) {
     case 1: return CopyElements<uint8_t>(to, to_step, from, from_step, n);
     case 2: return CopyElements<uint16_t>(to, to_step, from, from_step, n);
+    case 8: return CopyElements<uint64_t>(to, to_step, from, from_step, n);
     default: return CopyElements<uint32_t>(to, to_step, from, from_step, n);
   }
 }
@@ -73,10 +74,10 @@ void RunCopy(const OpProgram& op, const simd::KernelTable& kernels, int rank, co
   if (!nest.Make(rank, cells, -1, views, 2)) return;
   const bool fits = !IsWide(views[0].format) || kernels.fit[op.result] == nullptr;
   if (views[0].format == views[1].format && fits) return IsTransposed(nest) ? CopyTransposed(nest) : CopyRows(nest);
-  alignas(64) uint32_t buffer[kChunk];
+  ChunkBuffer buffer;
   ForEachChunk(nest, [&](const Pointers& at, int64_t n) {
-    kernels.load[views[1].format](buffer, at[1], InnerStep(nest, 1), n);
-    FinishChunk(kernels, op.result, views[0].format, at[0], InnerStep(nest, 0), buffer, n);
+    kernels.load[views[1].format](buffer.bytes, at[1], InnerStep(nest, 1), n);
+    FinishChunk(kernels, op.result, views[0].format, at[0], InnerStep(nest, 0), buffer.bytes, n);
   });
 }
 

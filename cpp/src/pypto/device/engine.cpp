@@ -45,6 +45,7 @@ class CoreEngine final : public Engine {
         Walk(program, memory, abort, &figures, &fault);
       }
     }
+    if (fault.kind == FaultKind::kAborted && runner_.fault().raised()) fault = runner_.fault().fault();
     if (launch_.statistics() != nullptr) WriteStatistics(begin, figures, fault, launch_.statistics());
     if (!fault.any()) [[likely]]
       return {};

@@ -1,7 +1,9 @@
 // Why a launch ended early, with the place in the kernel's source.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -22,6 +24,30 @@ struct Fault {
     if (!any()) *this = {new_kind, new_place, new_value, std::move(new_text)};
     return false;
   }
+};
+
+// The first fault that a tile of a launch met. Owned by the task runner. Thread rule: any core sets it; it is read and
+// cleared when no core works.
+class TileFault {
+ public:
+  bool raised() const noexcept { return raised_.load(std::memory_order_relaxed); }
+  void Raise(Fault fault) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (raised()) return;
+    fault_ = std::move(fault);
+    raised_.store(true, std::memory_order_relaxed);
+  }
+  const Fault& fault() const noexcept { return fault_; }
+  void Clear() {
+    if (!raised()) return;
+    fault_ = {};
+    raised_.store(false, std::memory_order_relaxed);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> raised_ = false;
+  Fault fault_;
 };
 
 }  // namespace pypto::device

@@ -3,15 +3,13 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "pypto/device/simd/kernel_table.h"
 #include "pypto/program/dtype.h"
 
 namespace pypto::device {
 
-// Nothing for dtypes wider than a kernel's 4-byte element.
-constexpr std::optional<simd::Format> FormatOf(program::DType dtype) {
+constexpr simd::Format FormatOf(program::DType dtype) {
   switch (dtype) {
     case program::DType::kFp32: return simd::kF32;
     case program::DType::kFp16: return simd::kF16;
@@ -22,18 +20,33 @@ constexpr std::optional<simd::Format> FormatOf(program::DType dtype) {
     case program::DType::kInt16: return simd::kI16;
     case program::DType::kUint8: return simd::kU8;
     case program::DType::kUint16: return simd::kU16;
-    default: return std::nullopt;
+    case program::DType::kInt64: return simd::kI64;
+    case program::DType::kUint32: return simd::kU32;
+    case program::DType::kUint64: return simd::kU64;
   }
+  return simd::kF32;
 }
 
 constexpr bool IsFloat(simd::Format format) { return format <= simd::kBf16; }
 
+// What elements of the format are computed with.
+constexpr simd::Kind KindOf(simd::Format format) {
+  if (IsFloat(format)) return simd::kKindF32;
+  return format >= simd::kI64 ? simd::kKindI64 : simd::kKindI32;
+}
+constexpr simd::Format FormatOfKind(simd::Kind kind) {
+  constexpr simd::Format kFormats[] = {simd::kF32, simd::kI32, simd::kI64};
+  return kFormats[kind];
+}
 // The format in which values of `format` are computed.
-constexpr simd::Format ComputeFormat(simd::Format format) { return IsFloat(format) ? simd::kF32 : simd::kI32; }
+constexpr simd::Format ComputeFormat(simd::Format format) { return FormatOfKind(KindOf(format)); }
 
 constexpr int64_t ElementBytes(simd::Format format) {
   switch (format) {
+    case simd::kI64:
+    case simd::kU64: return 8;
     case simd::kF32:
+    case simd::kU32:
     case simd::kI32: return 4;
     case simd::kI8:
     case simd::kBool:
@@ -42,10 +55,10 @@ constexpr int64_t ElementBytes(simd::Format format) {
   }
 }
 
-// Lowest and highest value of an integer format.
+// Lowest and highest value of an integer format; UINT64 up to what INT64 holds.
 struct IntegerRange {
-  int32_t low;
-  int32_t high;
+  int64_t low;
+  int64_t high;
 };
 constexpr IntegerRange RangeOf(simd::Format format) {
   switch (format) {
@@ -54,7 +67,24 @@ constexpr IntegerRange RangeOf(simd::Format format) {
     case simd::kI16: return {-32768, 32767};
     case simd::kU8: return {0, 255};
     case simd::kU16: return {0, 65535};
+    case simd::kU32: return {0, std::numeric_limits<uint32_t>::max()};
+    case simd::kI64: return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+    case simd::kU64: return {0, std::numeric_limits<int64_t>::max()};
     default: return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+  }
+}
+
+// An integer as the format holds it.
+constexpr int64_t Wrapped(simd::Format format, int64_t value) {
+  switch (format) {
+    case simd::kI8: return static_cast<int8_t>(value);
+    case simd::kBool: return value != 0 ? 1 : 0;
+    case simd::kI16: return static_cast<int16_t>(value);
+    case simd::kU8: return static_cast<uint8_t>(value);
+    case simd::kU16: return static_cast<uint16_t>(value);
+    case simd::kI32: return static_cast<int32_t>(value);
+    case simd::kU32: return static_cast<uint32_t>(value);
+    default: return value;
   }
 }
 

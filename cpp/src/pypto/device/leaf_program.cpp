@@ -20,9 +20,6 @@ base::Status BadLeaf(const char* what, uint32_t index) {
   return base::MakeStatus(StatusCode::kProgramFormat, "a leaf of the plan makes no sense: %s (%u)", what, index);
 }
 
-uint32_t FloatBits(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }
-uint32_t IntBits(int64_t value) { return static_cast<uint32_t>(value); }
-
 // Builds one leaf; lives for one call of BuildLeaf.
 class LeafBuilder {
  public:
@@ -63,13 +60,11 @@ class LeafBuilder {
 
   base::Status Locals() {
     for (const program::Local& local : leaf_.locals) {
-      const auto format = FormatOf(local.dtype);
-      if (!format) return UnsupportedDtype(local.dtype);
       if (local.extents.size() != leaf_.extents.size() || local.valid.size() != leaf_.extents.size()) {
         return BadLeaf("rank of a local", leaf_.place);
       }
       LocalProgram program;
-      program.format = ComputeFormat(*format);
+      program.format = ComputeFormat(FormatOf(local.dtype));
       program.valid = local.valid;
       std::copy(local.extents.begin(), local.extents.end(), program.extents.begin());
       out_.locals.push_back(std::move(program));
@@ -77,21 +72,20 @@ class LeafBuilder {
     return base::OkStatus();
   }
 
-  static base::Status UnsupportedDtype(program::DType dtype) {
-    return base::MakeStatus(StatusCode::kUnsupported, "this version does not compute with %s",
-                            std::string(program::InfoOf(dtype).name).c_str());
-  }
-
   base::Status Op(const program::LeafOp& op) {
     const bool to_access = op.output.kind == ValueRef::Kind::kAccess;
     if (!to_access && op.output.kind != ValueRef::Kind::kLocal) return BadLeaf("output of an operation", op.place);
     PYPTO_ASSIGN_OR_RETURN(OpProgram program, BuildOp(op, DTypeOf(op.output), kernels_));
+    const bool whole = program.action == Action::kWhole;
+    NumberProgram number;
+    number.is_double = whole;
+    number.format = program.kind == simd::kKindF32 ? simd::kF32 : program.input;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const bool is_float = program.action == Action::kCopy ? program.computes_float
-                                                            : program.computes_float || IsFloatDtype(op.compute_dtype);
-      PYPTO_ASSIGN_OR_RETURN(program.inputs[i], Operand(op.inputs[i], is_float, false));
+      PYPTO_ASSIGN_OR_RETURN(program.inputs[i], Operand(op.inputs[i], number, false));
     }
-    PYPTO_ASSIGN_OR_RETURN(program.output, Operand(op.output, true, true));
+    PYPTO_ASSIGN_OR_RETURN(program.output, Operand(op.output, number, true));
+    if (whole != (leaf_.kind == program::LeafKind::kWhole)) return BadLeaf("kind of a leaf", op.place);
+    if (whole) PYPTO_RETURN_IF_ERROR(Whole(op, program));
     const bool matmul = program.action == Action::kMatmul;
     if (matmul != (leaf_.kind == program::LeafKind::kCube)) return BadLeaf("kind of a leaf", op.place);
     if (program.action == Action::kReduce) {
@@ -105,35 +99,35 @@ class LeafBuilder {
     return base::OkStatus();
   }
 
-  static bool IsFloatDtype(program::DType dtype) { return program::IsFloat(dtype); }
+  base::Status Whole(const program::LeafOp& op, const OpProgram& program) {
+    const bool sound =
+        leaf_.ops.size() == 1 && op.axis >= 0 && op.axis < out_.rank && program.output.source == Source::kAccess;
+    if (!sound) return BadLeaf("whole operation", op.place);
+    if (!op.inputs.empty() && op.inputs[0].kind == ValueRef::Kind::kAccess) {
+      out_.subject = plan_.storages[leaf_.accesses[op.inputs[0].index].storage].name;
+    }
+    return base::OkStatus();
+  }
 
   program::DType DTypeOf(const ValueRef& value) const {
     if (value.kind == ValueRef::Kind::kLocal) return leaf_.locals[value.index].dtype;
     return plan_.storages[leaf_.accesses[value.index].storage].dtype;
   }
 
-  base::Result<OperandProgram> Operand(const ValueRef& value, bool is_float, bool output) {
+  // `number` describes how the operation takes numbers.
+  base::Result<OperandProgram> Operand(const ValueRef& value, NumberProgram number, bool output) {
     switch (value.kind) {
       case ValueRef::Kind::kAccess: return AccessOperand(value.index, output);
       case ValueRef::Kind::kLocal: return OperandProgram{Source::kLocal, value.index};
-      default: break;
-    }
-    NumberProgram number;
-    number.is_float = is_float;
-    switch (value.kind) {
-      case ValueRef::Kind::kFloat:
-        number.bits = is_float ? FloatBits(value.float_value) : IntBits(std::llrint(value.float_value));
-        break;
-      case ValueRef::Kind::kInt:
-        number.bits = is_float ? FloatBits(static_cast<double>(value.int_value)) : IntBits(value.int_value);
-        break;
+      case ValueRef::Kind::kFloat: number.bits = number.BitsOf(value.float_value); break;
+      case ValueRef::Kind::kInt: number.bits = number.BitsOf(value.int_value); break;
       case ValueRef::Kind::kExpr:
       case ValueRef::Kind::kFloatExpr:
         number.kind =
             value.kind == ValueRef::Kind::kExpr ? NumberProgram::Kind::kExpr : NumberProgram::Kind::kFloatExpr;
         number.expr = value.index;
         break;
-      default:
+      case ValueRef::Kind::kScalar:
         number.kind = NumberProgram::Kind::kScalar;
         number.scalar = value.index;
         break;
@@ -153,8 +147,7 @@ class LeafBuilder {
       (output ? out_.accesses[program].writes : out_.accesses[program].reads) = true;
       return OperandProgram{Source::kAccess, program};
     }
-    const auto format = FormatOf(plan_.storages[storage].dtype);
-    if (!format) return UnsupportedDtype(plan_.storages[storage].dtype);
+    const simd::Format format = FormatOf(plan_.storages[storage].dtype);
     const size_t rank = leaf_.extents.size();
     if (access.strides.size() != rank || access.extents.size() != rank || access.valid.size() != rank) {
       return BadLeaf("rank of an access", leaf_.place);
@@ -173,8 +166,8 @@ class LeafBuilder {
       program.read_only = direction == program::Direction::kIn;
     }
     (output ? program.writes : program.reads) = true;
-    program.format = *format;
-    program.element_bytes = static_cast<uint32_t>(ElementBytes(*format));
+    program.format = format;
+    program.element_bytes = static_cast<uint32_t>(ElementBytes(format));
     program.offset = access.offset;
     program.strides = access.strides;
     program.valid = access.valid;
@@ -270,6 +263,19 @@ class LeafBuilder {
 };
 
 }  // namespace
+
+uint64_t NumberProgram::BitsOf(int64_t value) const {
+  if (is_double || IsFloat(format)) return BitsOf(static_cast<double>(value));
+  return static_cast<uint64_t>(Wrapped(format, value));
+}
+
+// A floating number for an integer operation is truncated, 0 when it is out of range.
+uint64_t NumberProgram::BitsOf(double value) const {
+  if (is_double) return std::bit_cast<uint64_t>(value);
+  if (IsFloat(format)) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  const bool fits = value > -9.2e18 && value < 9.2e18;
+  return static_cast<uint64_t>(Wrapped(format, fits ? static_cast<int64_t>(value) : 0));
+}
 
 base::Result<LeafProgram> BuildLeaf(const program::Plan& plan, const program::Leaf& leaf,
                                     const simd::KernelTable& kernels, GenerationState* generations) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,22 +26,30 @@ struct OperandProgram {
 };
 
 // How an operation is carried out.
-enum class Action : uint8_t { kCompute, kCast, kCopy, kReduce, kMatmul };
+enum class Action : uint8_t { kCompute, kCast, kCopy, kReduce, kMatmul, kWhole };
+
+struct WholeArgs;
+using WholeFunction = void (*)(const WholeArgs& args);
 
 struct OpProgram {
   Action action = Action::kCompute;
+  program::OpCode code = program::OpCode::kCopy;
   simd::Format result = simd::kF32;  // what the output's dtype can hold
-  bool computes_float = true;        // kCompute: integers are converted first
+  simd::Format input = simd::kF32;   // of the operation's dtype
+  simd::Kind kind = simd::kKindF32;  // what it computes with; integers are converted first where that is FP32
   bool to_bool = false;              // kCast
   bool saturate = false;             // kCast
+  uint8_t cast_mode = 0;             // kCast, as in the program
   bool rounds = false;               // kCast: to an integral value, by `round`
   simd::RoundMode round = simd::kRoundTrunc;
   simd::ReduceKernel reduce = simd::kReduceSum;
-  int32_t axis = -1;  // kReduce
+  int32_t axis = -1;  // kReduce, kWhole
   uint8_t input_count = 0;
-  std::array<OperandProgram, 2> inputs;
+  std::array<OperandProgram, program::kMaxOperands> inputs;
   OperandProgram output;
   simd::RowsFunction rows = nullptr;             // kCompute
+  WholeFunction whole = nullptr;                 // kWhole
+  bool selects = false;                          // kCompute: the first operand is a condition
   std::array<bool, program::kMaxRank> varies{};  // dims in which the output has the leaf's extent
   std::string_view name;                         // of the operation
   uint32_t place = 0;
@@ -65,23 +74,27 @@ struct AccessProgram {
   bool has_constant_strides = false;
 };
 
-// A tile of 4-byte elements in the core's local buffer.
+// A tile of elements in the core's local buffer.
 struct LocalProgram {
-  simd::Format format = simd::kF32;  // kF32 or kI32
+  simd::Format format = simd::kF32;  // kF32, kI32 or kI64
   int64_t offset = 0;                // bytes from the start of the scratch arena
   Extents strides{};                 // elements, 0 where it does not vary
   std::vector<ExprId> valid;
   Extents extents{};
 };
 
-// A number as a 4-byte element.
+// A number as an element of an operation: FP32 or an integer in the low bytes of 8, or an FP64 for whole operations.
 struct NumberProgram {
   enum class Kind : uint8_t { kConstant, kExpr, kScalar, kFloatExpr };
   Kind kind = Kind::kConstant;
-  bool is_float = true;
-  uint32_t bits = 0;               // kConstant
-  ExprId expr = program::kNoExpr;  // kExpr, kFloatExpr
-  uint32_t scalar = 0;             // kScalar
+  bool is_double = false;
+  simd::Format format = simd::kF32;  // of the operation's dtype: integers wrap to it
+  uint64_t bits = 0;                 // kConstant
+  ExprId expr = program::kNoExpr;    // kExpr, kFloatExpr
+  uint32_t scalar = 0;               // kScalar
+
+  uint64_t BitsOf(int64_t value) const;
+  uint64_t BitsOf(double value) const;
 };
 
 // Buffers of a matrix product in the scratch arena.
@@ -111,11 +124,12 @@ struct LeafProgram {
   std::vector<uint32_t> touched_inner;  // root-inner storages it loads from or stores to
   std::vector<uint32_t> written;        // outcasts it stores to
   bool constant_numbers = false;
-  std::vector<uint32_t> number_bits;  // when constant_numbers
+  std::vector<uint64_t> number_bits;  // when constant_numbers
   int64_t pointer_bytes = 0;          // the tile's access pointers, at the start of the scratch arena
   int64_t scratch_bytes = 0;
   double tile_ns = 0;  // rough time of one full tile on one core
   uint32_t place = 0;
+  std::string subject;  // of a whole leaf: name of its first operand, for faults
 };
 
 // Which storages the instance has begun a new generation of, leaf by leaf.

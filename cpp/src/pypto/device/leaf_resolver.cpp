@@ -167,10 +167,28 @@ class Resolver {
   const int64_t* ResolveBounds() {
     const auto rank = static_cast<size_t>(leaf_.rank);
     const bool cube = leaf_.kind == program::LeafKind::kCube;
+    if (leaf_.kind == program::LeafKind::kWhole) return WholeBounds(leaf_.ops[0]);
     auto* bounds = arena_.Take<int64_t>(leaf_.ops.size() * rank + (cube ? 1 : 0));
     for (size_t i = 0; i < leaf_.ops.size(); ++i) {
       int64_t* to = bounds + i * rank;
       cube ? ProductBounds(leaf_.ops[i], to) : OperationBounds(leaf_.ops[i], to);
+    }
+    return bounds;
+  }
+
+  // Valid extents of the output, then of each input.
+  const int64_t* WholeBounds(const OpProgram& op) {
+    const auto rank = static_cast<size_t>(leaf_.rank);
+    auto* bounds = arena_.Take<int64_t>((1 + op.input_count) * rank);
+    for (size_t operand = 0; operand <= op.input_count; ++operand) {
+      const OperandProgram& which = operand == 0 ? op.output : op.inputs[operand - 1];
+      for (size_t dim = 0; dim < rank; ++dim) {
+        int64_t& bound = bounds[operand * rank + dim];
+        bound = 1;
+        if (which.source != Source::kAccess) continue;
+        const AccessProgram& access = leaf_.accesses[which.index];
+        bound = Clipped(access.valid[dim], access.extents[dim]);
+      }
     }
     return bounds;
   }
@@ -181,7 +199,8 @@ class Resolver {
       const int64_t own = Valid(op.output, dim);
       if (op.action == Action::kReduce && dim == op.axis) {
         const int64_t length = Valid(op.inputs[0], dim);
-        bounds[dim] = length < 0 ? 1 : length;
+        // Where the output holds nothing along the axis, there is nothing to store.
+        bounds[dim] = own == 0 ? -1 : (length < 0 ? 1 : length);
         continue;
       }
       int64_t bound = own < 0 ? 1 : own;
@@ -214,32 +233,21 @@ class Resolver {
     return access.extents[dim] == 1 && cells == 1 ? leaf_.extents[dim] : cells;
   }
 
-  const uint32_t* ResolveNumbers() {
+  const uint64_t* ResolveNumbers() {
     if (leaf_.constant_numbers) return leaf_.number_bits.data();
-    auto* numbers = arena_.Take<uint32_t>(leaf_.numbers.size());
+    auto* numbers = arena_.Take<uint64_t>(leaf_.numbers.size());
     for (size_t i = 0; i < leaf_.numbers.size(); ++i) numbers[i] = NumberBits(leaf_.numbers[i]);
     return numbers;
   }
 
-  uint32_t NumberBits(const NumberProgram& number) const {
+  uint64_t NumberBits(const NumberProgram& number) const {
     switch (number.kind) {
       case NumberProgram::Kind::kConstant: return number.bits;
-      case NumberProgram::Kind::kExpr: {
-        const int64_t value = frame_[number.expr];
-        return number.is_float ? std::bit_cast<uint32_t>(static_cast<float>(value)) : static_cast<uint32_t>(value);
-      }
-      case NumberProgram::Kind::kScalar:
-      case NumberProgram::Kind::kFloatExpr: break;
+      case NumberProgram::Kind::kExpr: return number.BitsOf(frame_[number.expr]);
+      case NumberProgram::Kind::kFloatExpr: return number.BitsOf(std::bit_cast<double>(frame_[number.expr]));
+      case NumberProgram::Kind::kScalar: break;
     }
-    const bool scalar = number.kind == NumberProgram::Kind::kScalar;
-    const double value = scalar ? launch_.float_scalars()[number.scalar] : std::bit_cast<double>(frame_[number.expr]);
-    return number.is_float ? std::bit_cast<uint32_t>(static_cast<float>(value)) : WholeBits(value);
-  }
-
-  // A floating scalar for an integer operation: truncated, 0 when it is out of range.
-  static uint32_t WholeBits(double value) {
-    const bool fits = value > -9.2e18 && value < 9.2e18;
-    return fits ? static_cast<uint32_t>(static_cast<int64_t>(value)) : 0;
+    return number.BitsOf(launch_.float_scalars()[number.scalar]);
   }
 
   void CountTiles(LeafRecord* record) const {
@@ -249,7 +257,7 @@ class Resolver {
       for (size_t i = 0; i < leaf_.ops.size(); ++i) {
         const OpProgram& op = leaf_.ops[i];
         int64_t bound = record->bounds[i * static_cast<size_t>(leaf_.rank) + static_cast<size_t>(dim)];
-        if (op.action == Action::kReduce && dim == op.axis) bound = std::max<int64_t>(bound, 1);
+        if (op.action == Action::kReduce && dim == op.axis) bound = bound < 0 ? 0 : std::max<int64_t>(bound, 1);
         reach = std::max(reach, bound);
       }
       record->grid[dim] = (reach + leaf_.tile[dim] - 1) / leaf_.tile[dim];

@@ -2,12 +2,14 @@
 #include "pypto/device/leaf_runner.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "pypto/device/formats.h"
 #include "pypto/device/matrix.h"
 #include "pypto/device/reduction.h"
 #include "pypto/device/tile.h"
 #include "pypto/device/vector_ops.h"
+#include "pypto/device/whole/whole.h"
 
 namespace pypto::device {
 namespace {
@@ -18,13 +20,14 @@ constexpr int64_t kNoStrides[program::kMaxRank] = {};
 class TileRunner {
  public:
   TileRunner(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
-             const std::atomic<bool>* abort)
+             const std::atomic<bool>* abort, TileFault* fault)
       : record_(record),
         slots_(slots),
         leaf_(*record.program),
         kernels_(kernels),
         scratch_(scratch),
         abort_(abort),
+        fault_(*fault),
         pointers_(reinterpret_cast<std::byte**>(scratch)) {}
 
   void Run(int64_t tile) {
@@ -33,6 +36,7 @@ class TileRunner {
       tile /= record_.grid[dim];
     }
     if (leaf_.kind == program::LeafKind::kCube) return RunProduct();
+    if (leaf_.kind == program::LeafKind::kWhole) return RunWhole();
     for (size_t i = 0; i < leaf_.accesses.size(); ++i) pointers_[i] = Pointer(i, leaf_.rank);
     for (size_t i = 0; i < leaf_.ops.size(); ++i) RunOperation(i);
   }
@@ -56,13 +60,15 @@ class TileRunner {
       }
       case Source::kLocal: {
         const LocalProgram& local = leaf_.locals[operand.index];
-        return {scratch_ + local.offset, local.format, 4, local.strides.data()};
+        return {scratch_ + local.offset, local.format, ElementBytes(local.format), local.strides.data()};
       }
       case Source::kNumber: break;
     }
-    // Numbers are only read.
-    auto* data = reinterpret_cast<std::byte*>(const_cast<uint32_t*>(record_.numbers + operand.index));
-    return {data, leaf_.numbers[operand.index].is_float ? simd::kF32 : simd::kI32, 4, kNoStrides};
+    // Numbers are only read; their low bytes come first.
+    static_assert(std::endian::native == std::endian::little);
+    auto* data = reinterpret_cast<std::byte*>(const_cast<uint64_t*>(record_.numbers + operand.index));
+    const simd::Format format = ComputeFormat(leaf_.numbers[operand.index].format);
+    return {data, format, ElementBytes(format), kNoStrides};
   }
 
   // Extents of what operation `index` computes of this tile. False when another tile does it, or there is nothing.
@@ -75,7 +81,10 @@ class TileRunner {
         continue;
       }
       cells[dim] = bounds[dim];
-      if (op.action == Action::kReduce && dim == op.axis) continue;
+      if (op.action == Action::kReduce && dim == op.axis) {
+        if (bounds[dim] < 0) return false;
+        continue;
+      }
       if (bounds[dim] <= 0) return false;
       cells[dim] = 1;
       // A cell that several tiles share is stored by the first.
@@ -96,7 +105,8 @@ class TileRunner {
       case Action::kCast: return RunCast(op, kernels_, leaf_.rank, cells, views);
       case Action::kCopy: return RunCopy(op, kernels_, leaf_.rank, cells, views);
       case Action::kReduce: return RunReduce(op, kernels_, leaf_.rank, cells, views);
-      case Action::kMatmul: return;  // RunProduct
+      case Action::kMatmul:
+      case Action::kWhole: return;  // RunProduct, RunWhole
     }
   }
 
@@ -119,12 +129,37 @@ class TileRunner {
     RunMatmul(leaf_, kernels_, cells, record_.bounds[rank], views, scratch_, abort_);
   }
 
+  // Dims that the tile splits are those of every operand that varies there; the others are whole.
+  void RunWhole() {
+    const OpProgram& op = leaf_.ops[0];
+    WholeArgs args{op, kernels_, leaf_, fault_, leaf_.rank, begin_};
+    for (size_t i = 0; i <= op.input_count; ++i) {
+      const OperandProgram& operand = i == 0 ? op.output : op.inputs[i - 1];
+      WholeOperand& to = i == 0 ? args.out : args.in[i - 1];
+      if (operand.source != Source::kAccess) {
+        args.numbers[i - 1] = std::bit_cast<double>(record_.numbers[operand.index]);
+        continue;
+      }
+      const AccessProgram& access = leaf_.accesses[operand.index];
+      to.view = View(operand);
+      to.view.data = Pointer(operand.index, leaf_.rank);
+      for (int dim = 0; dim < leaf_.rank; ++dim) {
+        const int64_t valid = record_.bounds[i * static_cast<size_t>(leaf_.rank) + static_cast<size_t>(dim)];
+        const bool split = access.extents[dim] > 1 && leaf_.tile[dim] < leaf_.extents[dim];
+        to.cells[dim] = split ? std::clamp<int64_t>(valid - begin_[dim], 0, leaf_.tile[dim]) : valid;
+        if (i == 0 && to.cells[dim] == 0) return;
+      }
+    }
+    op.whole(args);
+  }
+
   const LeafRecord& record_;
   std::byte* const* slots_;
   const LeafProgram& leaf_;
   const simd::KernelTable& kernels_;
   std::byte* scratch_;
   const std::atomic<bool>* abort_;
+  TileFault& fault_;
   std::byte** pointers_;  // per access, at the start of the scratch arena
   Extents begin_{};
 };
@@ -132,10 +167,11 @@ class TileRunner {
 }  // namespace
 
 void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
-              int64_t first, int64_t last, const std::atomic<bool>* abort) {
-  TileRunner runner(record, slots, kernels, scratch, abort);
+              int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault) {
+  TileRunner runner(record, slots, kernels, scratch, abort, fault);
   for (int64_t tile = first; tile < last; ++tile) {
     if (abort != nullptr && abort->load(std::memory_order_relaxed)) return;
+    if (fault->raised()) return;
     runner.Run(tile);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "pypto/device/fault.h"
 #include "pypto/device/simd/kernel_table.h"
 #include "pypto/device/task.h"
 
@@ -12,8 +13,8 @@ namespace pypto::device {
 
 // Tiles [first, last) of the grid, row-major. `slots`: where the memory of the launch begins. `scratch` is the core's
 // arena. Stops early when `abort` (may be null) is
-// set. Thread-safe for disjoint tiles and different scratch.
+// set, or `fault` is raised, as a tile itself may do. Thread-safe for disjoint tiles and different scratch.
 void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
-              int64_t first, int64_t last, const std::atomic<bool>* abort);
+              int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault);
 
 }  // namespace pypto::device

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "pypto/device/formats.h"
+#include "pypto/device/whole/whole.h"
 #include "pypto/program/op_table.h"
 
 namespace pypto::device {
@@ -14,57 +15,38 @@ using base::StatusCode;
 using program::OpCode;
 using program::OpFamily;
 
-std::optional<simd::UnaryKernel> UnaryOf(OpCode code) {
+std::optional<simd::ElementwiseKernel> ElementwiseOf(OpCode code) {
   switch (code) {
-    case OpCode::kNeg: return simd::kUnaryNeg;
-    case OpCode::kAbs: return simd::kUnaryAbs;
-    case OpCode::kExp: return simd::kUnaryExp;
-    case OpCode::kLog: return simd::kUnaryLog;
-    case OpCode::kSqrt: return simd::kUnarySqrt;
-    case OpCode::kRsqrt: return simd::kUnaryRsqrt;
-    case OpCode::kReciprocal: return simd::kUnaryReciprocal;
-    case OpCode::kTanh: return simd::kUnaryTanh;
-    case OpCode::kErf: return simd::kUnaryErf;
-    default: return std::nullopt;
-  }
-}
-
-std::optional<simd::BinaryKernel> BinaryOf(OpCode code) {
-  switch (code) {
-    case OpCode::kAdd: return simd::kBinaryAdd;
-    case OpCode::kSub: return simd::kBinarySub;
-    case OpCode::kMul: return simd::kBinaryMul;
-    case OpCode::kDiv: return simd::kBinaryDiv;
-    case OpCode::kMaximum: return simd::kBinaryMaximum;
-    case OpCode::kMinimum: return simd::kBinaryMinimum;
+#define PYPTO_ROW_Unary(id) \
+  case OpCode::k##id: return simd::kElementwise##id;
+#define PYPTO_ROW_Binary(id) PYPTO_ROW_Unary(id)
+#define PYPTO_ROW_Select(id) PYPTO_ROW_Unary(id)
+#include "pypto/program/operation_rows.inc"
     default: return std::nullopt;
   }
 }
 
 std::optional<simd::ReduceKernel> ReduceOf(OpCode code) {
   switch (code) {
-    case OpCode::kSum: return simd::kReduceSum;
-    case OpCode::kAmax: return simd::kReduceMax;
-    case OpCode::kAmin: return simd::kReduceMin;
+#define PYPTO_ROW_Reduction(id) \
+  case OpCode::k##id: return simd::kReduce##id;
+#include "pypto/program/operation_rows.inc"
     default: return std::nullopt;
+  }
+}
+
+WholeFunction WholeOf(OpCode code) {
+  switch (code) {
+#define PYPTO_ROW_Whole(id) \
+  case OpCode::k##id: return Run##id;
+#include "pypto/program/operation_rows.inc"
+    default: return nullptr;
   }
 }
 
 base::Status NoKernel(const program::OpInfo& info, program::DType dtype) {
   return base::MakeStatus(StatusCode::kUnsupported, "this version has no kernel for %s of %s",
                           std::string(info.name).c_str(), std::string(program::InfoOf(dtype).name).c_str());
-}
-
-base::Status ChooseRows(const program::OpInfo& info, const program::LeafOp& op, bool computes_float,
-                        const simd::KernelTable& kernels, OpProgram* out) {
-  if (info.family == OpFamily::kUnary) {
-    const auto kernel = UnaryOf(op.code);
-    if (kernel) out->rows = computes_float ? kernels.unary_f32[*kernel] : kernels.unary_i32[*kernel];
-  } else {
-    const auto kernel = BinaryOf(op.code);
-    if (kernel) out->rows = computes_float ? kernels.binary_f32[*kernel] : kernels.binary_i32[*kernel];
-  }
-  return out->rows == nullptr ? NoKernel(info, op.compute_dtype) : base::OkStatus();
 }
 
 // Modes of a cast: 0 NONE, 1 RINT, 2 ROUND, 3 FLOOR, 4 CEIL, 5 TRUNC, 6 ODD. One that a conversion does not know is the
@@ -74,6 +56,7 @@ void ChooseCast(const program::LeafOp& op, simd::Format from, OpProgram* out) {
                                         simd::kRoundFloor, simd::kRoundCeil,     simd::kRoundTrunc};
   const bool known = op.cast_mode >= 1 && op.cast_mode <= 5;
   out->round = known ? kModes[op.cast_mode] : simd::kRoundTrunc;
+  out->cast_mode = op.cast_mode;
   out->to_bool = out->result == simd::kBool;
   out->saturate = op.saturate && !IsFloat(out->result);
   if (IsFloat(from))
@@ -87,41 +70,48 @@ base::Result<OpProgram> BuildOp(const program::LeafOp& op, program::DType result
   if (info == nullptr) {
     return base::MakeStatus(StatusCode::kProgramFormat, "operation %u is not known", static_cast<unsigned>(op.code));
   }
-  const auto from = FormatOf(op.compute_dtype);
-  const auto to = FormatOf(result);
-  if (!from || !to) return NoKernel(*info, from ? result : op.compute_dtype);
   OpProgram out;
-  out.result = *to;
+  out.input = FormatOf(op.compute_dtype);
+  out.result = FormatOf(result);
+  out.kind = IsFloat(out.result) ? simd::kKindF32 : KindOf(out.input);
+  out.code = op.code;
   out.axis = op.axis;
   out.place = op.place;
   out.name = info->name;
   out.input_count = static_cast<uint8_t>(op.inputs.size());
-  if (op.inputs.size() < info->min_inputs || op.inputs.size() > 2 || op.inputs.empty()) {
+  if (op.inputs.size() < info->min_inputs || op.inputs.size() > info->max_inputs || op.inputs.empty()) {
     return base::MakeStatus(StatusCode::kProgramFormat, "operation %s has %zu inputs", std::string(info->name).c_str(),
                             op.inputs.size());
   }
   switch (info->family) {
     case OpFamily::kUnary:
     case OpFamily::kBinary:
-      out.computes_float = IsFloat(*to);
-      if (!out.computes_float && IsFloat(*from)) return NoKernel(*info, result);
-      PYPTO_RETURN_IF_ERROR(ChooseRows(*info, op, out.computes_float, kernels, &out));
+    case OpFamily::kSelect:
+      out.selects = info->family == OpFamily::kSelect;
+      // The bits of a BOOL cell are those of its only digit.
+      out.rows =
+          kernels
+              .rows[out.kind][op.code == OpCode::kBitwiseNot && out.input == simd::kBool ? simd::kElementwiseLogicalNot
+                                                                                         : *ElementwiseOf(op.code)];
+      if (out.rows == nullptr) return NoKernel(*info, op.compute_dtype);
       break;
     case OpFamily::kReduction:
       out.action = Action::kReduce;
       out.reduce = ReduceOf(op.code).value_or(simd::kReduceSum);
-      out.computes_float = IsFloat(*from);
+      if (out.kind == simd::kKindI64) return NoKernel(*info, op.compute_dtype);
       break;
     case OpFamily::kMatmul: out.action = Action::kMatmul; break;
     case OpFamily::kCast:
       out.action = Action::kCast;
-      ChooseCast(op, *from, &out);
+      ChooseCast(op, out.input, &out);
       break;
     case OpFamily::kFill:
     case OpFamily::kCopy:
     case OpFamily::kTranspose:
-      out.action = Action::kCopy;
-      out.computes_float = IsFloat(*to);
+    case OpFamily::kExpand: out.action = Action::kCopy; break;
+    case OpFamily::kWhole:
+      out.action = Action::kWhole;
+      out.whole = WholeOf(op.code);
       break;
   }
   return out;
@@ -137,7 +127,16 @@ double ElementCost(const program::LeafOp& op) {
     case OpCode::kSqrt:
     case OpCode::kRsqrt:
     case OpCode::kReciprocal: return 0.3;
-    default: return 0.15;
+    case OpCode::kAdd:
+    case OpCode::kSub:
+    case OpCode::kMul:
+    case OpCode::kMaximum:
+    case OpCode::kMinimum:
+    case OpCode::kNeg:
+    case OpCode::kCopy:
+    case OpCode::kFill: return 0.15;
+    // Functions of the C library, and whole operations.
+    default: return static_cast<int>(op.code) >= 100 ? 5.0 : 0.15;
   }
 }
 

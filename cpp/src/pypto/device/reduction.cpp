@@ -66,11 +66,12 @@ class Reducer {
 
   T Empty() const {
     if (op_.reduce == simd::kReduceSum) return T{};
-    const bool lowest = op_.reduce == simd::kReduceMax;
+    if (op_.reduce == simd::kReduceProd) return T{1};
+    const bool lowest = op_.reduce == simd::kReduceAmax;
     if constexpr (std::is_same_v<T, float>) {
       return lowest ? -LargestFinite(op_.result) : LargestFinite(op_.result);
     } else {
-      return lowest ? RangeOf(op_.result).low : RangeOf(op_.result).high;
+      return static_cast<T>(lowest ? RangeOf(op_.result).low : RangeOf(op_.result).high);
     }
   }
 
@@ -193,7 +194,7 @@ void RunReduce(const OpProgram& op, const KernelTable& kernels, int rank, const 
   Nest nest;
   if (!nest.Make(rank, cells, op.axis, views, 2)) return;
   const int64_t length = cells[op.axis];
-  if (op.computes_float) {
+  if (op.kind == simd::kKindF32) {
     Reducer<float>(op, kernels, views, length).Run(nest);
   } else {
     Reducer<int32_t>(op, kernels, views, length).Run(nest);

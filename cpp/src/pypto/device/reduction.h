@@ -7,7 +7,8 @@
 namespace pypto::device {
 
 // `views`: the output (one cell along op.axis) and the input. cells[op.axis] is the length reduced over; 0 gives 0 for
-// a sum, the lowest value of the dtype for a maximum and the highest for a minimum (finite ones for floats).
+// a sum, 1 for a product, the lowest value of the dtype for a maximum and the highest for a minimum (finite ones for
+// floats).
 //
 // Order of a sum, which depends on the extents alone: along the innermost dim, blocks of 512 elements whose sums are
 // added pairwise; along any other dim, 32 rows, then 32 such sums, then all of those.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pypto/base/checked.h"
+#include "pypto/device/formats.h"
 
 namespace pypto::device {
 namespace {
@@ -38,7 +39,7 @@ base::Status SetStrides(LeafProgram* program, LocalProgram* local, int64_t* byte
     }
     elements = *product;
   }
-  *bytes = Aligned(elements * 4);
+  *bytes = Aligned(elements * ElementBytes(local->format));
   return base::OkStatus();
 }
 
@@ -122,6 +123,7 @@ base::Status LayOutScratch(const program::Leaf& leaf, const simd::KernelTable& k
     LayOutMatmul(kernels, program);
     return base::OkStatus();
   }
+  if (leaf.kind == program::LeafKind::kWhole) return base::OkStatus();
   return LayOutLocals(program);
 }
 

@@ -30,8 +30,8 @@ struct LeafRecord {
   const LeafProgram* program = nullptr;
   const AccessRecord* accesses = nullptr;
   const int64_t* bounds = nullptr;    // per operation, rank of them: end of the computed region. A matrix product has
-                                      // its K behind them
-  const uint32_t* numbers = nullptr;  // 4-byte elements
+                                      // its K behind them, a whole operation the valid extents of its inputs
+  const uint64_t* numbers = nullptr;  // one element in each
   Extents grid{};                     // tiles per dim
   int64_t tiles = 0;
 };

@@ -9,16 +9,16 @@ template <typename Queue>
 void TaskRunner::Work(Queue* queue, uint32_t core) {
   Claim claim;
   while (queue->Next(&claim)) {
-    RunTiles(task_->leaves[claim.node], slots_, kernels_, scratch_.At(core), claim.first, claim.last, abort_);
+    RunTiles(task_->leaves[claim.node], slots_, kernels_, scratch_.At(core), claim.first, claim.last, abort_, &fault_);
   }
 }
 
 bool TaskRunner::Run(const Task& task) {
-  if (Aborted()) return false;
+  if (Stopped()) return false;
   if (!task.shared) {
     for (const LeafRecord& leaf : task.leaves) {
-      RunTiles(leaf, slots_, kernels_, scratch_.At(0), 0, leaf.tiles, abort_);
-      if (Aborted()) return false;
+      RunTiles(leaf, slots_, kernels_, scratch_.At(0), 0, leaf.tiles, abort_, &fault_);
+      if (Stopped()) return false;
     }
     return true;
   }
@@ -40,7 +40,7 @@ bool TaskRunner::Run(const Task& task) {
         },
         this);
   }
-  return !Aborted();
+  return !Stopped();
 }
 
 }  // namespace pypto::device

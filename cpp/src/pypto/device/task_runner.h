@@ -29,15 +29,20 @@ class TaskRunner final : public TaskSink {
   void Begin(const std::atomic<bool>* abort, std::byte* const* slots) noexcept {
     abort_ = abort;
     slots_ = slots;
+    fault_.Clear();
   }
   uint32_t cores() const noexcept override { return scheduler_.cores(); }
   bool shaken() const noexcept override { return shaken_; }
+  // False when the launch was aborted, or a tile met a fault.
   bool Run(const Task& task) override;
+  const TileFault& fault() const noexcept { return fault_; }
 
  private:
   template <typename Queue>
   void Work(Queue* queue, uint32_t core);
-  bool Aborted() const noexcept { return abort_ != nullptr && abort_->load(std::memory_order_relaxed); }
+  bool Stopped() const noexcept {
+    return fault_.raised() || (abort_ != nullptr && abort_->load(std::memory_order_relaxed));
+  }
 
   const simd::KernelTable& kernels_;
   CoreScheduler& scheduler_;
@@ -46,6 +51,7 @@ class TaskRunner final : public TaskSink {
   const Task* task_ = nullptr;
   std::byte* const* slots_ = nullptr;
   const std::atomic<bool>* abort_ = nullptr;
+  TileFault fault_;
   ReadyQueue queue_;
   ShakenQueue shaken_queue_;
 };

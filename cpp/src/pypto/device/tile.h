@@ -10,7 +10,7 @@
 
 namespace pypto::device {
 
-// Elements that a kernel converts at a time: three buffers of them stay in the first-level cache.
+// Elements that a kernel converts at a time: its buffers stay in the first-level cache.
 inline constexpr int64_t kChunk = 512;
 
 // Where an operand's cells lie: the first cell of the tile, and strides in elements (0 where it does not vary).
@@ -24,7 +24,7 @@ struct OperandView {
 // A nest of loops over `operands` views. Dims of one cell are dropped and dims that are contiguous for all operands
 // are joined. rank is at least 1.
 struct Nest {
-  static constexpr int kMostOperands = 3;
+  static constexpr int kMostOperands = 4;
   int rank = 0;
   int operands = 0;
   std::array<int64_t, program::kMaxRank> counts;

@@ -7,18 +7,18 @@ namespace pypto::program {
 namespace {
 
 constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
-    {DType::kFp32, "FP32", "float32", 4, DTypeKind::kFloat, true},
-    {DType::kFp16, "FP16", "float16", 2, DTypeKind::kFloat, true},
-    {DType::kBf16, "BF16", "bfloat16", 2, DTypeKind::kFloat, true},
-    {DType::kInt32, "INT32", "int32", 4, DTypeKind::kSigned, true},
-    {DType::kInt8, "INT8", "int8", 1, DTypeKind::kSigned, true},
-    {DType::kBool, "BOOL", "bool", 1, DTypeKind::kBool, true},
-    {DType::kInt16, "INT16", "int16", 2, DTypeKind::kSigned, false},
-    {DType::kInt64, "INT64", "int64", 8, DTypeKind::kSigned, false},
-    {DType::kUint8, "UINT8", "uint8", 1, DTypeKind::kUnsigned, false},
-    {DType::kUint16, "UINT16", "uint16", 2, DTypeKind::kUnsigned, false},
-    {DType::kUint32, "UINT32", "uint32", 4, DTypeKind::kUnsigned, false},
-    {DType::kUint64, "UINT64", "uint64", 8, DTypeKind::kUnsigned, false},
+    {DType::kFp32, "FP32", "float32", 4, DTypeKind::kFloat},
+    {DType::kFp16, "FP16", "float16", 2, DTypeKind::kFloat},
+    {DType::kBf16, "BF16", "bfloat16", 2, DTypeKind::kFloat},
+    {DType::kInt32, "INT32", "int32", 4, DTypeKind::kSigned},
+    {DType::kInt8, "INT8", "int8", 1, DTypeKind::kSigned},
+    {DType::kBool, "BOOL", "bool", 1, DTypeKind::kBool},
+    {DType::kInt16, "INT16", "int16", 2, DTypeKind::kSigned},
+    {DType::kInt64, "INT64", "int64", 8, DTypeKind::kSigned},
+    {DType::kUint8, "UINT8", "uint8", 1, DTypeKind::kUnsigned},
+    {DType::kUint16, "UINT16", "uint16", 2, DTypeKind::kUnsigned},
+    {DType::kUint32, "UINT32", "uint32", 4, DTypeKind::kUnsigned},
+    {DType::kUint64, "UINT64", "uint64", 8, DTypeKind::kUnsigned},
 }};
 
 constexpr bool InOrder() {

@@ -35,7 +35,6 @@ struct DTypeInfo {
   std::string_view torch_name;  // "float32"
   uint32_t bytes;               // of one element
   DTypeKind kind;
-  bool computes;  // operations of this version accept it
 };
 
 PYPTO_API const DTypeInfo& InfoOf(DType dtype);

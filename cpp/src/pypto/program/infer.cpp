@@ -13,8 +13,6 @@ using base::Status;
 using base::StatusCode;
 using Shape = std::vector<int64_t>;
 
-constexpr DTypeMask kCastTargets = MaskOf(DType::kFp32) | MaskOf(DType::kFp16) | MaskOf(DType::kBf16) |
-                                   MaskOf(DType::kInt32) | MaskOf(DType::kInt8) | MaskOf(DType::kBool);
 constexpr uint8_t kMaxCastMode = 6;
 
 DTypeMask MatmulResults(DType input) {
@@ -53,48 +51,87 @@ bool IsFloatNumber(const Operand& operand) {
          operand.kind == Operand::Kind::kFloatExpr;
 }
 
-// The tensor operands of one operation, checked one by one and against each other in dtype.
+// The operands of one operation, checked one by one and against each other in dtype.
 struct Operands {
-  std::vector<const Tensor*> tensors;
-  std::vector<Shape> shapes;
-  DType dtype = DType::kFp32;
+  std::vector<Shape> shapes;   // of the tensors
+  std::vector<Shape> all;      // of every operand; empty for a number
+  DType dtype = DType::kFp32;  // of the operation
 };
 
-base::Result<Operands> CheckOperands(const Program& program, const OpInfo& info, std::span<const Operand> inputs) {
+Status WrongDType(std::string_view op, size_t index, DType dtype, DTypeMask accepted) {
+  return MakeStatus(StatusCode::kTypeMismatch, "%s(): operand %zu must be %s, got %s", std::string(op).c_str(), index,
+                    DTypesText(accepted).c_str(), DTypeText(dtype).c_str());
+}
+
+// One tensor operand by its letter in the table.
+Status CheckTensorOperand(const OpInfo& info, size_t index, const Tensor& tensor, std::optional<DType>& dtype) {
+  constexpr DTypeMask kIndices = MaskOf(DType::kInt32) | MaskOf(DType::kInt64);
+  const std::string op(info.name);
+  switch (info.operand(index)) {
+    case 'N': return MakeStatus(StatusCode::kTypeMismatch, "%s(): operand %zu must be a number", op.c_str(), index);
+    case 'B':
+      if (tensor.dtype != DType::kBool) return WrongDType(op, index, tensor.dtype, MaskOf(DType::kBool));
+      return base::OkStatus();
+    case 'I':
+      if ((kIndices & MaskOf(tensor.dtype)) == 0) return WrongDType(op, index, tensor.dtype, kIndices);
+      return base::OkStatus();
+    default: break;
+  }
+  if ((info.dtypes & MaskOf(tensor.dtype)) == 0) return UnsupportedDType(op, "dtype", tensor.dtype, info.dtypes);
+  if (!dtype) dtype = tensor.dtype;
+  if (*dtype == tensor.dtype) return base::OkStatus();
+  return MakeStatus(StatusCode::kTypeMismatch,
+                    "%s(): operand dtypes must match, got %s and %s (there is no implicit promotion; cast one)",
+                    op.c_str(), DTypeText(*dtype).c_str(), DTypeText(tensor.dtype).c_str());
+}
+
+// Numbers against the dtype of the operation.
+Status CheckNumbers(const Program& program, const OpInfo& info, std::span<const Operand> inputs,
+                    std::optional<DType> dtype) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind == Operand::Kind::kTensor) continue;
+    PYPTO_RETURN_IF_ERROR(CheckNumber(program, inputs[i], info.name));
+    const char letter = info.operand(i);
+    if (letter != 't' && letter != 'N') {
+      return MakeStatus(StatusCode::kTypeMismatch, "%s(): operands must be tensors, got a number",
+                        std::string(info.name).c_str());
+    }
+    if (letter == 't' && IsFloatNumber(inputs[i]) && dtype && !IsFloat(*dtype)) {
+      return FloatOntoInteger(info.name, *dtype);
+    }
+  }
+  return base::OkStatus();
+}
+
+base::Result<Operands> CheckOperands(const Program& program, const OpInfo& info, std::span<const Operand> inputs,
+                                     DType attribute) {
   const std::string op(info.name);
   if (inputs.size() < info.min_inputs || inputs.size() > info.max_inputs) {
     return MakeStatus(StatusCode::kInvalidArgument, "%s() takes %d operand(s), got %zu", op.c_str(), info.max_inputs,
                       inputs.size());
   }
   Operands operands;
-  for (const Operand& input : inputs) {
-    if (input.kind != Operand::Kind::kTensor) {
-      PYPTO_RETURN_IF_ERROR(CheckNumber(program, input, op));
-      if (info.family == OpFamily::kBinary) continue;
-      return MakeStatus(StatusCode::kTypeMismatch, "%s(): operands must be tensors, got a number", op.c_str());
-    }
-    if (input.tensor >= program.tensors.size()) {
+  std::optional<DType> dtype;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    operands.all.emplace_back();
+    if (inputs[i].kind != Operand::Kind::kTensor) continue;
+    if (inputs[i].tensor >= program.tensors.size()) {
       return MakeStatus(StatusCode::kInvalidArgument, "%s(): the operand is no tensor of this kernel", op.c_str());
     }
-    const Tensor& tensor = program.tensors[input.tensor];
-    PYPTO_ASSIGN_OR_RETURN(Shape shape, OperandShape(program, tensor, op));
-    if ((info.dtypes & MaskOf(tensor.dtype)) == 0) return UnsupportedDType(op, "dtype", tensor.dtype, info.dtypes);
-    operands.tensors.push_back(&tensor);
-    operands.shapes.push_back(std::move(shape));
+    const Tensor& tensor = program.tensors[inputs[i].tensor];
+    PYPTO_ASSIGN_OR_RETURN(operands.all.back(), OperandShape(program, tensor, op));
+    PYPTO_RETURN_IF_ERROR(CheckTensorOperand(info, i, tensor, dtype));
+    operands.shapes.push_back(operands.all.back());
   }
-  if (operands.tensors.empty()) {
+  PYPTO_RETURN_IF_ERROR(CheckNumbers(program, info, inputs, dtype));
+  const bool takes_tensors = info.operands.find_first_of("Tt") != std::string_view::npos;
+  if (takes_tensors && !dtype && info.family != OpFamily::kSelect) {
     return MakeStatus(StatusCode::kTypeMismatch, "%s(): at least one operand must be a tensor", op.c_str());
   }
-  operands.dtype = operands.tensors[0]->dtype;
-  for (const Tensor* tensor : operands.tensors) {
-    if (tensor->dtype == operands.dtype) continue;
-    return MakeStatus(StatusCode::kTypeMismatch,
-                      "%s(): operand dtypes must match, got %s and %s (there is no implicit promotion; cast one)",
-                      op.c_str(), DTypeText(operands.dtype).c_str(), DTypeText(tensor->dtype).c_str());
-  }
-  for (const Operand& input : inputs) {
-    if (IsFloatNumber(input) && !IsFloat(operands.dtype)) return FloatOntoInteger(op, operands.dtype);
-  }
+  // Between two numbers a choice gives FP32 where one of them is a float, else INT32.
+  const bool any_float = std::any_of(inputs.begin(), inputs.end(), IsFloatNumber);
+  if (!dtype && takes_tensors) dtype = any_float ? DType::kFp32 : DType::kInt32;
+  operands.dtype = dtype.value_or(attribute);
   return operands;
 }
 
@@ -113,15 +150,6 @@ base::Result<Shape> Broadcast(const Shape& a, const Shape& b, size_t skip_last, 
     result[result.size() - back] = x == 1 ? y : x;
   }
   return result;
-}
-
-base::Result<int32_t> WrapAxis(int32_t axis, size_t rank, std::string_view op) {
-  const auto limit = static_cast<int32_t>(rank);
-  if (axis < -limit || axis >= limit) {
-    return MakeStatus(StatusCode::kOutOfRange, "%s(): dim %d is out of range for a tensor of rank %d (%d to %d)",
-                      std::string(op).c_str(), axis, limit, -limit, limit - 1);
-  }
-  return axis < 0 ? axis + limit : axis;
 }
 
 base::Result<Shape> MatmulShape(const Operands& operands, const OpAttributes& attributes) {
@@ -165,11 +193,40 @@ Status InferTranspose(const Operands& operands, OpAttributes& attributes, Shape&
   return base::OkStatus();
 }
 
+Status InferPermute(const Operands& operands, OpAttributes& attributes, Shape& shape) {
+  const Shape& from = operands.shapes[0];
+  std::vector<bool> seen(from.size(), false);
+  bool sound = attributes.dims.size() == from.size();
+  for (size_t i = 0; sound && i < from.size(); ++i) {
+    PYPTO_ASSIGN_OR_RETURN(const int32_t dim,
+                           WrapAxis(static_cast<int32_t>(attributes.dims[i]), from.size(), "permute"));
+    attributes.dims[i] = dim;
+    sound = !seen[static_cast<size_t>(dim)];
+    seen[static_cast<size_t>(dim)] = true;
+    shape[i] = from[static_cast<size_t>(dim)];
+  }
+  if (sound) return base::OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument, "permute(): dims %s name each of the %zu dims once",
+                    ShapeText(attributes.dims).c_str(), from.size());
+}
+
+Status InferExpand(const Operands& operands, const OpAttributes& attributes, Shape& shape) {
+  const Shape& from = operands.shapes[0];
+  bool fits = attributes.dims.size() == from.size();
+  for (size_t i = 0; fits && i < from.size(); ++i) fits = from[i] == 1 || from[i] == attributes.dims[i];
+  if (!fits) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "expand_clone(): %s does not expand to %s: ranks are equal and dims of extent 1 are repeated",
+                      ShapeText(from).c_str(), ShapeText(attributes.dims).c_str());
+  }
+  shape = attributes.dims;
+  return base::OkStatus();
+}
+
 base::Result<DType> ResultDTypeOf(const OpInfo& info, DType input, const OpAttributes& attributes) {
-  if (info.result == ResultDType::kSame) return input;
-  if (info.result == ResultDType::kIntegerToFp32) return IsFloat(input) ? input : DType::kFp32;
+  if (info.result != ResultDType::kAttribute) return ResultOf(info, input, attributes.dtype);
   const bool matmul = info.family == OpFamily::kMatmul;
-  const DTypeMask accepted = matmul ? MatmulResults(input) : kCastTargets;
+  const DTypeMask accepted = matmul ? MatmulResults(input) : info.dtypes;
   if ((accepted & MaskOf(attributes.dtype)) != 0) return attributes.dtype;
   if (!matmul) return UnsupportedDType(info.name, "target dtype", attributes.dtype, accepted);
   return MakeStatus(StatusCode::kTypeMismatch, "matmul(): out_dtype %s is not possible for inputs of %s; accepted: %s",
@@ -177,6 +234,15 @@ base::Result<DType> ResultDTypeOf(const OpInfo& info, DType input, const OpAttri
 }
 
 }  // namespace
+
+base::Result<int32_t> WrapAxis(int32_t axis, size_t rank, std::string_view op) {
+  const auto limit = static_cast<int32_t>(rank);
+  if (axis < -limit || axis >= limit) {
+    return MakeStatus(StatusCode::kOutOfRange, "%s(): dim %d is out of range for a tensor of rank %d (%d to %d)",
+                      std::string(op).c_str(), axis, limit, -limit, limit - 1);
+  }
+  return axis < 0 ? axis + limit : axis;
+}
 
 std::string ShapeText(std::span<const int64_t> shape) {
   std::string text = "[";
@@ -267,16 +333,22 @@ base::Result<InferredResult> InferOp(const Program& program, OpCode code, std::s
   if (info == nullptr || info->family == OpFamily::kFill) {
     return MakeStatus(StatusCode::kInvalidArgument, "operation %u is not one on tensors", static_cast<unsigned>(code));
   }
-  PYPTO_ASSIGN_OR_RETURN(const Operands operands, CheckOperands(program, *info, inputs));
+  PYPTO_ASSIGN_OR_RETURN(const Operands operands, CheckOperands(program, *info, inputs, attributes.dtype));
   InferredResult result;
   PYPTO_ASSIGN_OR_RETURN(result.dtype, ResultDTypeOf(*info, operands.dtype, attributes));
-  result.shape = operands.shapes[0];
+  if (!operands.shapes.empty()) result.shape = operands.shapes[0];
   switch (info->family) {
     case OpFamily::kBinary:
-      if (operands.shapes.size() == 2) {
-        PYPTO_ASSIGN_OR_RETURN(result.shape, Broadcast(operands.shapes[0], operands.shapes[1], 0, info->name));
+    case OpFamily::kSelect:
+      for (size_t i = 1; i < operands.shapes.size(); ++i) {
+        PYPTO_ASSIGN_OR_RETURN(result.shape, Broadcast(result.shape, operands.shapes[i], 0, info->name));
       }
       break;
+    case OpFamily::kExpand: PYPTO_RETURN_IF_ERROR(InferExpand(operands, attributes, result.shape)); break;
+    case OpFamily::kWhole: {
+      PYPTO_ASSIGN_OR_RETURN(result.shape, InferWhole(*info, inputs, operands.all, attributes));
+      break;
+    }
     case OpFamily::kReduction:
       PYPTO_RETURN_IF_ERROR(InferReduction(operands, info->name, attributes, result.shape));
       break;
@@ -284,7 +356,10 @@ base::Result<InferredResult> InferOp(const Program& program, OpCode code, std::s
       PYPTO_ASSIGN_OR_RETURN(result.shape, MatmulShape(operands, attributes));
       break;
     }
-    case OpFamily::kTranspose: PYPTO_RETURN_IF_ERROR(InferTranspose(operands, attributes, result.shape)); break;
+    case OpFamily::kTranspose:
+      PYPTO_RETURN_IF_ERROR(code == OpCode::kPermute ? InferPermute(operands, attributes, result.shape)
+                                                     : InferTranspose(operands, attributes, result.shape));
+      break;
     case OpFamily::kCast:
       if (attributes.cast_mode > kMaxCastMode) {
         return MakeStatus(StatusCode::kInvalidArgument, "cast(): unknown mode %d", attributes.cast_mode);

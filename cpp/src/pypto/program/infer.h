@@ -38,7 +38,16 @@ base::Status CheckShape(std::span<const int64_t> shape, DType dtype, int limit, 
 // Checks operands and attributes of anything but Fill; wraps negative axes in `attributes`.
 base::Result<InferredResult> InferOp(const Program& program, OpCode code, std::span<const Operand> inputs,
                                      OpAttributes& attributes);
+// Shape of a Whole operation from those of its tensors (empty for a number); wraps the axis.
+base::Result<std::vector<int64_t>> InferWhole(const OpInfo& info, std::span<const Operand> inputs,
+                                              const std::vector<std::vector<int64_t>>& shapes,
+                                              OpAttributes& attributes);
+base::Result<int32_t> WrapAxis(int32_t axis, size_t rank, std::string_view op);
 base::Status CheckFill(const Program& program, const Operand& value, DType dtype);
+// Valid extents of a Whole operation; `valid` is empty for a number.
+std::vector<ExprId> WholeValid(ExprPool& exprs, OpCode code, std::span<const Operand> inputs,
+                               const std::vector<std::vector<ExprId>>& valid, const OpAttributes& attributes,
+                               const std::vector<int64_t>& shape);
 // Valid extents of the result of InferOp.
 std::vector<ExprId> InferValid(Program& program, OpCode code, std::span<const Operand> inputs,
                                const OpAttributes& attributes, const InferredResult& result);

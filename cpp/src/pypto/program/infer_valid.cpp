@@ -132,10 +132,20 @@ std::vector<ExprId> InferValid(Program& program, OpCode code, std::span<const Op
     const Tensor& tensor = program.tensors[input.tensor];
     operands.push_back({*StaticShape(program, tensor), tensor.valid});
   }
+  if (FindOperation(code)->family == OpFamily::kWhole) {
+    std::vector<std::vector<ExprId>> each;
+    for (const Operand& input : inputs) {
+      const bool tensor = input.kind == Operand::Kind::kTensor;
+      each.push_back(tensor ? program.tensors[input.tensor].valid : std::vector<ExprId>());
+    }
+    return WholeValid(program.exprs, code, inputs, each, attributes, result.shape);
+  }
   std::vector<ExprId> valid = operands[0].valid;
   const auto axis = static_cast<size_t>(attributes.axis);
   switch (FindOperation(code)->family) {
-    case OpFamily::kBinary: return BroadcastValid(program.exprs, result.shape, operands);
+    case OpFamily::kBinary:
+    case OpFamily::kSelect:
+    case OpFamily::kExpand: return BroadcastValid(program.exprs, result.shape, operands);
     case OpFamily::kMatmul: return MatmulValid(program.exprs, attributes, result, std::move(operands));
     case OpFamily::kReduction:
       // An empty axis reduces to the operation's neutral value, which is valid.
@@ -143,6 +153,10 @@ std::vector<ExprId> InferValid(Program& program, OpCode code, std::span<const Op
       if (result.shape.size() < valid.size()) valid.erase(valid.begin() + attributes.axis);
       return valid;
     case OpFamily::kTranspose:
+      if (code == OpCode::kPermute) {
+        for (size_t i = 0; i < valid.size(); ++i) valid[i] = operands[0].valid[static_cast<size_t>(attributes.dims[i])];
+        return valid;
+      }
       std::swap(valid[static_cast<size_t>(attributes.dim0)], valid[static_cast<size_t>(attributes.dim1)]);
       return valid;
     default: return valid;

@@ -85,6 +85,7 @@ enum class FaultKind : uint32_t {
   kZeroStep = 9,
   kReadOutside = 10,  // a scalar read of a cell that the tensor does not have
   kUnbound = 11,      // a name is used that no branch or loop has bound
+  kBadIndex = 12,     // a gather or scatter index out of range
 };
 
 // Written by the engine at the start of the statistics block. Times are ticks of the device's clock.

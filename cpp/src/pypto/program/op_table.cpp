@@ -6,25 +6,48 @@
 namespace pypto::program {
 namespace {
 
-constexpr DTypeMask kFloats = MaskOf(DType::kFp32) | MaskOf(DType::kFp16) | MaskOf(DType::kBf16);
-constexpr DTypeMask kArithmetic = kFloats | MaskOf(DType::kInt32);
-// Sums keep the dtype of the input, and FP16 is too narrow to hold most of them.
-constexpr DTypeMask kSummable = MaskOf(DType::kFp32) | MaskOf(DType::kBf16) | MaskOf(DType::kInt32);
-constexpr DTypeMask kMatmulInputs = kFloats | MaskOf(DType::kInt8);
-constexpr DTypeMask kAny = kArithmetic | MaskOf(DType::kInt8) | MaskOf(DType::kBool);
+namespace masks {
+constexpr DTypeMask F32 = MaskOf(DType::kFp32);
+constexpr DTypeMask F16 = MaskOf(DType::kFp16);
+constexpr DTypeMask BF16 = MaskOf(DType::kBf16);
+constexpr DTypeMask I8 = MaskOf(DType::kInt8);
+constexpr DTypeMask U8 = MaskOf(DType::kUint8);
+constexpr DTypeMask I16 = MaskOf(DType::kInt16);
+constexpr DTypeMask U16 = MaskOf(DType::kUint16);
+constexpr DTypeMask I32 = MaskOf(DType::kInt32);
+constexpr DTypeMask U32 = MaskOf(DType::kUint32);
+constexpr DTypeMask I64 = MaskOf(DType::kInt64);
+constexpr DTypeMask BOOL = MaskOf(DType::kBool);
+constexpr DTypeMask Floats = F32 | F16 | BF16;
+constexpr DTypeMask Integers = I8 | U8 | I16 | U16 | I32 | U32;
+constexpr DTypeMask Wide = I64 | MaskOf(DType::kUint64);
+// What sums and comparisons of the a5 platforms take.
+constexpr DTypeMask Arithmetic = Floats | I32 | I16 | I8 | U8;
+constexpr DTypeMask Movable = Floats | Integers;
+constexpr DTypeMask CastTypes = Floats | I8 | U8 | I16 | I32 | I64 | BOOL;
+constexpr DTypeMask Any = Floats | Integers | Wide | BOOL;
+}  // namespace masks
 
-namespace result {
-constexpr ResultDType Same = ResultDType::kSame;
-constexpr ResultDType IntegerToFp32 = ResultDType::kIntegerToFp32;
-constexpr ResultDType Attribute = ResultDType::kAttribute;
-}  // namespace result
+constexpr OpInfo Row(OpCode code, std::string_view name, OpFamily family, std::string_view operands, DTypeMask a2a3,
+                     DTypeMask a5, ResultDType result, std::string_view doc) {
+  const size_t mark = operands.find('?');
+  const bool all = mark == std::string_view::npos;
+  const auto least = static_cast<uint8_t>(all ? operands.size() : mark);
+  const auto most = static_cast<uint8_t>(operands.size() - (all ? 0 : 1));
+  return {code, name, family, operands.substr(0, least), least, most, a2a3, a5, a2a3 | a5, result, doc};
+}
 
-constexpr auto kOperations = std::to_array<OpInfo>({
-#define PYPTO_OPERATION(code, enumerator, name, family, min_inputs, max_inputs, dtypes, result_rule, doc) \
-  {OpCode::enumerator, name, OpFamily::k##family, min_inputs, max_inputs, dtypes, result::result_rule, doc},
+constexpr auto MakeTable() {
+  using namespace masks;
+  return std::to_array<OpInfo>({
+#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, doc) \
+  Row(OpCode::k##id, name, OpFamily::k##family, operands, a2a3, a5, ResultDType::k##result, doc),
 #include "pypto/program/operations.inc"
 #undef PYPTO_OPERATION
-});
+  });
+}
+
+constexpr auto kOperations = MakeTable();
 
 }  // namespace
 
@@ -38,10 +61,32 @@ const OpInfo* FindOperation(std::string_view name) {
 }
 
 const OpInfo* FindOperation(OpCode code) {
-  for (const OpInfo& info : kOperations) {
-    if (info.code == code) return &info;
+  enum : size_t {
+#define PYPTO_OPERATION(number, id, ...) kIndexOf##id,
+#include "pypto/program/operations.inc"
+#undef PYPTO_OPERATION
+  };
+  switch (code) {
+#define PYPTO_OPERATION(number, id, ...) \
+  case OpCode::k##id: return &kOperations[kIndexOf##id];
+#include "pypto/program/operations.inc"
+#undef PYPTO_OPERATION
   }
   return nullptr;
+}
+
+DType ResultOf(const OpInfo& info, DType input, DType attribute) {
+  switch (info.result) {
+    case ResultDType::kSame: return input;
+    case ResultDType::kIntegerToFp32: return IsFloat(input) ? input : DType::kFp32;
+    case ResultDType::kIntegerToInt64: return IsFloat(input) ? input : DType::kInt64;
+    case ResultDType::kBool: return DType::kBool;
+    case ResultDType::kFp32: return DType::kFp32;
+    case ResultDType::kInt32: return DType::kInt32;
+    case ResultDType::kInt64: return DType::kInt64;
+    case ResultDType::kAttribute: return attribute;
+  }
+  return attribute;
 }
 
 }  // namespace pypto::program

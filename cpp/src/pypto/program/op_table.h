@@ -12,30 +12,63 @@
 namespace pypto::program {
 
 enum class OpCode : uint16_t {
-#define PYPTO_OPERATION(code, enumerator, name, family, min_inputs, max_inputs, dtypes, result, doc) enumerator = code,
+#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, doc) k##id = code,
 #include "pypto/program/operations.inc"
 #undef PYPTO_OPERATION
 };
 
-enum class OpFamily : uint8_t { kUnary, kBinary, kReduction, kMatmul, kCast, kFill, kCopy, kTranspose };
+enum class OpFamily : uint8_t {
+  kUnary,
+  kBinary,
+  kSelect,
+  kReduction,
+  kMatmul,
+  kCast,
+  kFill,
+  kCopy,
+  kTranspose,
+  kExpand,
+  kWhole
+};
 
-// How the dtype of the result follows from the inputs.
-enum class ResultDType : uint8_t { kSame, kIntegerToFp32, kAttribute };
+// How the dtype of the result follows from that of the inputs.
+enum class ResultDType : uint8_t { kSame, kIntegerToFp32, kIntegerToInt64, kBool, kFp32, kInt32, kInt64, kAttribute };
 
 struct OpInfo {
   OpCode code;
   std::string_view name;
   OpFamily family;
+  std::string_view operands;  // one letter each (operations.inc); operands past the last are like that one
   uint8_t min_inputs;
   uint8_t max_inputs;
-  DTypeMask dtypes;
+  DTypeMask a2a3;    // dtypes on those platforms
+  DTypeMask a5;      // dtypes on those
+  DTypeMask dtypes;  // on any platform
   ResultDType result;
   std::string_view doc;
+
+  char operand(size_t index) const { return operands[index < operands.size() ? index : operands.size() - 1]; }
+  bool elementwise() const {
+    return family == OpFamily::kUnary || family == OpFamily::kBinary || family == OpFamily::kSelect;
+  }
 };
 
 PYPTO_API std::span<const OpInfo> AllOperations();
 PYPTO_API const OpInfo* FindOperation(std::string_view name);
 // Null for a code that is not in the table (a damaged or newer file).
 PYPTO_API const OpInfo* FindOperation(OpCode code);
+
+// Which operand has the operation's dtype: the first that is a tensor of kind T or t; -1 when none is.
+template <typename IsTensor>
+int DTypeOperand(const OpInfo& info, size_t count, const IsTensor& is_tensor) {
+  for (size_t i = 0; i < count; ++i) {
+    const char kind = info.operand(i);
+    if ((kind == 'T' || kind == 't') && is_tensor(i)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Dtype of the result; `attribute` where the table leaves it to the caller.
+PYPTO_API DType ResultOf(const OpInfo& info, DType input, DType attribute);
 
 }  // namespace pypto::program

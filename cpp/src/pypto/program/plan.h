@@ -17,6 +17,8 @@ namespace pypto::program {
 
 // Most dims of an iteration space or a tensor.
 inline constexpr int kMaxRank = 6;
+// Most inputs of an operation.
+inline constexpr int kMaxOperands = 7;
 
 enum class TensorClass : uint8_t {
   kParameter = 0,
@@ -66,15 +68,16 @@ struct ValueRef {
 };
 
 // One operation on one tile. The output's valid extents (of its access or local) bound what is computed.
-//   Unary Binary Cast Copy Fill: element-wise, operands broadcast where their extent is 1
+//   Unary Binary Select Cast Copy Expand Fill: element-wise, operands broadcast where their extent is 1
 //   Reduction: along `axis`; input extent = leaf extent there, output extent 1; the tile spans the whole axis
-//   Matmul: see Leaf
+//   Matmul, Whole: see Leaf
 struct LeafOp {
   OpCode code = OpCode::kCopy;
   std::vector<ValueRef> inputs;
   ValueRef output;                     // kAccess or kLocal
-  DType compute_dtype = DType::kFp32;  // dtype of the tensor inputs (of the output for Fill); what numbers are taken as
-  int32_t axis = -1;                   // Reduction, in leaf dims
+  DType compute_dtype = DType::kFp32;  // dtype of the T and t inputs of the table (of the output where there are none);
+                                       // what numbers are taken as
+  int32_t axis = -1;                   // Reduction and Whole, in leaf dims
   uint8_t cast_mode = 0;
   bool saturate = false;
   uint32_t place = 0;
@@ -82,13 +85,16 @@ struct LeafOp {
 
 enum class LeafKind : uint8_t {
   kVector = 0,
-  kCube = 1,  // one matmul: dims are batch…, M, N; K below
+  kCube = 1,   // one matmul: dims are batch…, M, N; K below
+  kWhole = 2,  // one operation of family Whole over the dims of its output
 };
 
 // A run of operations on one core type.
 // A cube leaf has one op: inputs[0] is the access of A over batch…, M, K, inputs[1] of B over batch…, K, N, output of C
 // over batch…, M, N (each access has `rank` dims in that order; transposes are strides). The product reduces over
 // min(valid K of A, valid K of B); accumulation is FP32, INT32 for INT8, rounded once to the dtype of C.
+// A whole leaf has one op. Each access has `rank` dims of its own extents. In a dim that the tile splits, extents are
+// those of the leaf or 1, and a tile of the output needs that tile of the inputs only.
 struct Leaf {
   LeafKind kind = LeafKind::kVector;
   std::vector<int64_t> extents;  // iteration space

@@ -116,7 +116,7 @@ void Code(A& archive, Coded<A, LeafOp>& op) {
 
 template <typename A>
 void Code(A& archive, Coded<A, Leaf>& leaf) {
-  archive.Enum(leaf.kind, LeafKind::kCube);
+  archive.Enum(leaf.kind, LeafKind::kWhole);
   Numbers(archive, leaf.extents);
   Numbers(archive, leaf.tile);
   archive.Number(leaf.k_extent);

@@ -128,7 +128,10 @@ class Lister {
   }
 
   void ListLeaf(size_t index, const Leaf& leaf) {
-    std::string what = Format("leaf %zu ", index) + (leaf.kind == LeafKind::kCube ? "cube " : "vector ") +
+    std::string what = Format("leaf %zu ", index) +
+                       (leaf.kind == LeafKind::kCube    ? "cube "
+                        : leaf.kind == LeafKind::kWhole ? "whole "
+                                                        : "vector ") +
                        ShapeText(leaf.extents) + " tile " + ShapeText(leaf.tile);
     if (leaf.kind == LeafKind::kCube) what += Format(" k %" PRId64 " tile %" PRId64, leaf.k_extent, leaf.k_tile);
     if (leaf.guard != kNoExpr) what += " if " + Text(leaf.guard);
@@ -163,7 +166,8 @@ class Lister {
     const OpInfo* info = FindOperation(op.code);
     std::string what = ValueText(op.output) + " = " + (info == nullptr ? "unknown" : std::string(info->name)) + "(";
     for (size_t i = 0; i < op.inputs.size(); ++i) what += (i == 0 ? "" : ", ") + ValueText(op.inputs[i]);
-    if (info != nullptr && info->family == OpFamily::kReduction) what += Format(", dim=%d", op.axis);
+    if (info != nullptr && (info->family == OpFamily::kReduction || info->family == OpFamily::kWhole))
+      what += Format(", dim=%d", op.axis);
     if (info != nullptr && info->family == OpFamily::kCast) {
       what += Format(", mode=%d", op.cast_mode) + (op.saturate ? ", saturate" : "");
     }

@@ -54,8 +54,8 @@ struct Operand {
 
 // Named arguments of an operation; which of them count depends on its family.
 struct OpAttributes {
-  DType dtype = DType::kFp32;  // Cast, Matmul, Fill
-  int32_t axis = 0;            // Reduction: 0 <= axis < rank
+  DType dtype = DType::kFp32;  // Cast, Matmul, Fill, Arange, Bytes
+  int32_t axis = 0;            // Reduction and Whole: 0 <= axis < rank
   bool keepdim = false;        // Reduction
   bool a_trans = false;        // Matmul
   bool b_trans = false;        // Matmul
@@ -63,6 +63,7 @@ struct OpAttributes {
   int32_t dim1 = 0;            // Transpose
   uint8_t cast_mode = 0;       // Cast: 0 NONE, 1 RINT, 2 ROUND, 3 FLOOR, 4 CEIL, 5 TRUNC, 6 ODD
   bool saturate = false;       // Cast
+  std::vector<int64_t> dims;   // Permute: where each dim comes from; Expand, Arange, Bytes: the shape of the result
 };
 
 // Tile shapes in force where an operation was called.

@@ -80,7 +80,10 @@ class Lister {
     switch (FindOperation(op.code)->family) {
       case OpFamily::kReduction: return Format(", dim=%d%s", a.axis, a.keepdim ? ", keepdim" : "");
       case OpFamily::kMatmul: return std::string(a.a_trans ? ", a_trans" : "") + (a.b_trans ? ", b_trans" : "");
-      case OpFamily::kTranspose: return Format(", %d, %d", a.dim0, a.dim1);
+      case OpFamily::kTranspose:
+        return op.code == OpCode::kPermute ? ", " + ShapeText(a.dims) : Format(", %d, %d", a.dim0, a.dim1);
+      case OpFamily::kExpand: return ", " + ShapeText(a.dims);
+      case OpFamily::kWhole: return Format(", dim=%d", a.axis) + (a.dims.empty() ? "" : ", " + ShapeText(a.dims));
       case OpFamily::kCast:
         return (a.cast_mode != 0 ? Format(", mode=%d", a.cast_mode) : std::string()) + (a.saturate ? ", saturate" : "");
       default: return "";

@@ -27,6 +27,7 @@ class LeafValidator {
     PYPTO_RETURN_IF_ERROR(CheckLocals());
     if (leaf_.ops.empty()) return Unsound("a leaf has no operation");
     if (leaf_.kind == LeafKind::kCube) return CheckCube();
+    if (leaf_.kind == LeafKind::kWhole) return CheckWhole();
     for (const LeafOp& op : leaf_.ops) PYPTO_RETURN_IF_ERROR(CheckVectorOp(op));
     return OkStatus();
   }
@@ -47,7 +48,8 @@ class LeafValidator {
       if (tile) tile = base::CheckedMul(*tile, leaf_.tile[i]);
     }
     if (!cells) return Unsound("the iteration space of a leaf exceeds 63 bits");
-    if (!tile || *tile > kMaxTileElements) return Unsound("a tile has more than 2^26 elements");
+    const bool in_memory = leaf_.kind == LeafKind::kWhole;
+    if (!tile || (!in_memory && *tile > kMaxTileElements)) return Unsound("a tile has more than 2^26 elements");
     const bool cube = leaf_.kind == LeafKind::kCube;
     const bool k_fits = cube ? leaf_.k_extent >= 1 && leaf_.k_tile >= 1 && leaf_.k_tile <= leaf_.k_extent
                              : leaf_.k_extent == 0 && leaf_.k_tile == 0;
@@ -70,7 +72,10 @@ class LeafValidator {
   Status CheckExtents(const std::vector<int64_t>& extents) const {
     if (extents.size() != rank_) return Unsound("an operand of rank %zu in a leaf of rank %zu", extents.size(), rank_);
     if (leaf_.kind == LeafKind::kCube) return OkStatus();  // by operand, in CheckCube
+    const bool whole = leaf_.kind == LeafKind::kWhole;
     for (size_t i = 0; i < rank_; ++i) {
+      if (extents[i] < 1) return Unsound("an operand has extent %lld", static_cast<long long>(extents[i]));
+      if (whole && leaf_.tile[i] == leaf_.extents[i]) continue;
       if (extents[i] != leaf_.extents[i] && extents[i] != 1) {
         return Unsound("an operand has extent %lld in a dim of extent %lld", static_cast<long long>(extents[i]),
                        static_cast<long long>(leaf_.extents[i]));
@@ -102,7 +107,6 @@ class LeafValidator {
       PYPTO_RETURN_IF_ERROR(CheckExtents(local.extents));
       if (local.valid.size() != rank_) return Unsound("a local value has %zu valid extents", local.valid.size());
       PYPTO_RETURN_IF_ERROR(CheckExprs(local.valid));
-      if (!InfoOf(local.dtype).computes) return Unsound("a local value has a dtype that does not compute");
       std::optional<int64_t> cells = 1;
       for (size_t i = 0; i < rank_ && cells; ++i) {
         cells = base::CheckedMul(*cells, std::min(local.extents[i], leaf_.tile[i]));
@@ -147,10 +151,19 @@ class LeafValidator {
     return plan_.storages[storage].tensor_class == TensorClass::kRootInner || marks[storage] == marks_.root;
   }
 
-  Status CheckInput(const LeafOp& op, const ValueRef& input, Value& value) const {
+  Status CheckInput(const LeafOp& op, const OpInfo& info, size_t index, Value& value) const {
+    const ValueRef& input = op.inputs[index];
     PYPTO_RETURN_IF_ERROR(Find(input, value));
-    if (value.extents == nullptr) return OkStatus();
-    if (value.dtype != op.compute_dtype) return Unsound("an operand has another dtype than its operation");
+    const char letter = info.operand(index);
+    if (value.extents == nullptr) {
+      if (letter == 'N' || letter == 't') return OkStatus();
+      return Unsound("an operation has a number where it takes a tensor");
+    }
+    if (letter == 'N') return Unsound("an operation has a tensor where it takes a number");
+    bool fits = value.dtype == op.compute_dtype;
+    if (letter == 'B') fits = value.dtype == DType::kBool;
+    if (letter == 'I') fits = value.dtype == DType::kInt32 || value.dtype == DType::kInt64;
+    if (!fits) return Unsound("an operand has another dtype than its operation");
     if (input.kind == ValueRef::Kind::kLocal && !assigned_[input.index]) {
       return Unsound("local value %u is read before it is computed", input.index);
     }
@@ -163,9 +176,8 @@ class LeafValidator {
   // Dtypes of an operation as a whole.
   static Status CheckDTypes(const LeafOp& op, const OpInfo& info, DType output) {
     if ((info.dtypes & MaskOf(op.compute_dtype)) == 0) return Unsound("an operation does not accept its dtype");
-    const bool integer_to_float = info.result == ResultDType::kIntegerToFp32 && !IsFloat(op.compute_dtype);
-    bool fits = output == (integer_to_float ? DType::kFp32 : op.compute_dtype);
-    if (info.family == OpFamily::kCast) fits = InfoOf(output).computes;
+    bool fits = output == ResultOf(info, op.compute_dtype, op.compute_dtype);
+    if (op.code == OpCode::kCast || op.code == OpCode::kBytes) fits = (info.dtypes & MaskOf(output)) != 0;
     if (info.family == OpFamily::kMatmul) {
       fits = op.compute_dtype == DType::kInt8 ? output == DType::kInt32
                                               : fits || (IsFloat(op.compute_dtype) && output == DType::kFp32);
@@ -183,12 +195,10 @@ class LeafValidator {
     inputs.resize(op.inputs.size());
     size_t tensors = 0;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      PYPTO_RETURN_IF_ERROR(CheckInput(op, op.inputs[i], inputs[i]));
+      PYPTO_RETURN_IF_ERROR(CheckInput(op, *info, i, inputs[i]));
       tensors += inputs[i].extents != nullptr ? 1 : 0;
     }
-    const bool fill = info->family == OpFamily::kFill;
-    const bool enough = info->family == OpFamily::kBinary ? tensors >= 1 : tensors == (fill ? 0 : inputs.size());
-    if (!enough) return Unsound("an operation has a number where it takes a tensor, or the other way round");
+    if (info->family == OpFamily::kBinary && tensors == 0) return Unsound("an operation on numbers only");
     PYPTO_RETURN_IF_ERROR(Find(op.output, output));
     if (output.extents == nullptr) return Unsound("an operation writes a number");
     if (op.output.kind == ValueRef::Kind::kLocal) {
@@ -205,7 +215,8 @@ class LeafValidator {
     std::vector<Value> inputs;
     Value output;
     PYPTO_RETURN_IF_ERROR(CheckOp(op, info, inputs, output));
-    if (info->family == OpFamily::kMatmul) return Unsound("a matmul in a vector leaf");
+    const bool elsewhere = info->family == OpFamily::kMatmul || info->family == OpFamily::kWhole;
+    if (elsewhere) return Unsound("an operation in a vector leaf that has leaves of its own");
     if (op.cast_mode > kMaxCastMode) return Unsound("cast mode %u is unknown", op.cast_mode);
     if (info->family == OpFamily::kReduction) return CheckReduction(op, inputs[0], output);
     for (const Value& input : inputs) {
@@ -254,6 +265,18 @@ class LeafValidator {
     PYPTO_RETURN_IF_ERROR(CheckMatrix(inputs[0], m, leaf_.k_extent, true));
     PYPTO_RETURN_IF_ERROR(CheckMatrix(inputs[1], leaf_.k_extent, n, true));
     return CheckMatrix(output, m, n, false);
+  }
+
+  Status CheckWhole() {
+    const LeafOp& op = leaf_.ops[0];
+    const OpInfo* info = FindOperation(op.code);
+    const bool sound = leaf_.ops.size() == 1 && info != nullptr && info->family == OpFamily::kWhole &&
+                       leaf_.locals.empty() && op.axis >= 0 && static_cast<size_t>(op.axis) < rank_;
+    if (!sound) return Unsound("a whole leaf is not one whole operation");
+    std::vector<Value> inputs;
+    Value output;
+    PYPTO_RETURN_IF_ERROR(CheckOp(op, info, inputs, output));
+    return *output.extents == leaf_.extents ? OkStatus() : Unsound("a whole leaf does not go over its output");
   }
 
   const Plan& plan_;

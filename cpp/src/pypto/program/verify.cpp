@@ -189,7 +189,7 @@ class Verifier {
                                 DTypeText(result->dtype).c_str()));
     }
     const bool wrapped = attributes.axis == op.attributes.axis && attributes.dim0 == op.attributes.dim0 &&
-                         attributes.dim1 == op.attributes.dim1;
+                         attributes.dim1 == op.attributes.dim1 && attributes.dims == op.attributes.dims;
     return wrapped ? base::OkStatus() : Error("a negative axis in the program");
   }
 

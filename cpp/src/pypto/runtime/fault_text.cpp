@@ -20,6 +20,7 @@ const char* FaultReason(FaultKind kind) {
     case FaultKind::kZeroStep: return "a loop has step 0";
     case FaultKind::kReadOutside: return "a scalar read lies outside of its tensor";
     case FaultKind::kUnbound: return "a name is used that was never bound";
+    case FaultKind::kBadIndex: return "an index is out of range";
   }
   return "an unknown reason";
 }

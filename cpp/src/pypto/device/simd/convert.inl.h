@@ -143,6 +143,10 @@ void FitBool(void* data, int64_t n) {
   auto* x = static_cast<int32_t*>(data);
   for (int64_t i = 0; i < n; ++i) x[i] = x[i] != 0 ? 1 : 0;
 }
+void FitUint32(void* data, int64_t n) {
+  auto* x = static_cast<int64_t*>(data);
+  for (int64_t i = 0; i < n; ++i) x[i] = static_cast<uint32_t>(x[i]);
+}
 template <typename Narrow>
 void FitInteger(void* data, int64_t n) {
   auto* x = static_cast<int32_t*>(data);

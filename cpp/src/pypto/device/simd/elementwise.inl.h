@@ -10,6 +10,9 @@ namespace {
 PYPTO_SIMD_INLINE VecI Wrapped(VecU x) { return reinterpret_cast<VecI>(x); }
 PYPTO_SIMD_INLINE VecU Unsigned(VecI x) { return reinterpret_cast<VecU>(x); }
 
+// Comparisons give 0 or 1.
+PYPTO_SIMD_INLINE VecI Flags(VecI lanes) { return 0 - lanes; }
+
 struct OpNeg {
   PYPTO_SIMD_INLINE VecF Apply(VecF x) { return AsFloat(AsBits(x) ^ 0x80000000U); }
   PYPTO_SIMD_INLINE VecI Apply(VecI x) { return Wrapped(0U - Unsigned(x)); }
@@ -58,20 +61,44 @@ struct OpDiv {
 struct OpMaximum {
   PYPTO_SIMD_INLINE VecF Apply(VecF a, VecF b) { return Maximum(a, b); }
   PYPTO_SIMD_INLINE VecI Apply(VecI a, VecI b) { return Maximum(a, b); }
+  PYPTO_SIMD_INLINE int64_t Value(int64_t a, int64_t b) { return a > b ? a : b; }
 };
 struct OpMinimum {
   PYPTO_SIMD_INLINE VecF Apply(VecF a, VecF b) { return Minimum(a, b); }
   PYPTO_SIMD_INLINE VecI Apply(VecI a, VecI b) { return Minimum(a, b); }
+  PYPTO_SIMD_INLINE int64_t Value(int64_t a, int64_t b) { return a < b ? a : b; }
 };
 
+// An argument that converts to T alone, so that a kernel is found for exactly the elements it is written for.
+template <typename T, typename U>
+inline constexpr bool kSameType = false;
+template <typename T>
+inline constexpr bool kSameType<T, T> = true;
+template <typename T>
+struct Exactly {
+  T value;
+  template <typename U>
+    requires kSameType<T, U>
+  PYPTO_SIMD_MEMBER operator U() const {
+    return value;
+  }
+};
+
+// A kernel works on vectors (Apply) or on single elements (Value).
+template <typename Op, typename... T>
+concept OnVectors = requires(Vec<T>... x) { Op::Apply(x...); };
+template <typename Op, typename... T>
+concept OnElements = requires(Exactly<T>... x) { Op::Value(x...); };
+
 template <typename T, typename Op>
-void UnaryRows(const RowArgs* args) {
+void UnaryVectors(const RowArgs* args) {
+  using R = typename ElementOf<decltype(Op::Apply(Vec<T>{}))>::Type;
   for (int64_t row = 0; row < args->rows; ++row) {
-    T* out = static_cast<T*>(args->out) + row * args->out_row;
+    R* out = static_cast<R*>(args->out) + row * args->out_row;
     const T* a = static_cast<const T*>(args->a) + row * args->a_row;
     const int64_t n = args->n;
     if (args->a_step == 0) {
-      const Vec<T> value = Op::Apply(Splat(*a));
+      const Vec<R> value = Op::Apply(Splat(*a));
       for (int64_t i = 0; i < n; ++i) out[i] = value[0];
       continue;
     }
@@ -81,9 +108,19 @@ void UnaryRows(const RowArgs* args) {
   }
 }
 
+template <typename T, typename Op>
+void UnaryElements(const RowArgs* args) {
+  using R = decltype(Op::Value(Exactly<T>{}));
+  for (int64_t row = 0; row < args->rows; ++row) {
+    R* out = static_cast<R*>(args->out) + row * args->out_row;
+    const T* a = static_cast<const T*>(args->a) + row * args->a_row;
+    for (int64_t i = 0; i < args->n; ++i) out[i] = Op::Value(Exactly<T>{a[i * args->a_step]});
+  }
+}
+
 // kA and kB: whether the operand has one value per element, not one per row.
 template <typename T, typename Op, bool kA, bool kB>
-PYPTO_SIMD_INLINE void BinaryRow(T* out, const T* a, const T* b, int64_t n) {
+PYPTO_SIMD_INLINE void BinaryRow(auto* out, const T* a, const T* b, int64_t n) {
   const Vec<T> first_a = Splat(*a);
   const Vec<T> first_b = Splat(*b);
   int64_t i = 0;
@@ -98,10 +135,11 @@ PYPTO_SIMD_INLINE void BinaryRow(T* out, const T* a, const T* b, int64_t n) {
 }
 
 template <typename T, typename Op>
-void BinaryRows(const RowArgs* args) {
+void BinaryVectors(const RowArgs* args) {
+  using R = typename ElementOf<decltype(Op::Apply(Vec<T>{}, Vec<T>{}))>::Type;
   const int shape = (args->a_step != 0 ? 2 : 0) + (args->b_step != 0 ? 1 : 0);
   for (int64_t row = 0; row < args->rows; ++row) {
-    T* out = static_cast<T*>(args->out) + row * args->out_row;
+    R* out = static_cast<R*>(args->out) + row * args->out_row;
     const T* a = static_cast<const T*>(args->a) + row * args->a_row;
     const T* b = static_cast<const T*>(args->b) + row * args->b_row;
     switch (shape) {
@@ -110,6 +148,57 @@ void BinaryRows(const RowArgs* args) {
       case 2: BinaryRow<T, Op, true, false>(out, a, b, args->n); break;
       default: BinaryRow<T, Op, true, true>(out, a, b, args->n); break;
     }
+  }
+}
+
+template <typename T, typename Op>
+void BinaryElements(const RowArgs* args) {
+  using R = decltype(Op::Value(Exactly<T>{}, Exactly<T>{}));
+  for (int64_t row = 0; row < args->rows; ++row) {
+    R* out = static_cast<R*>(args->out) + row * args->out_row;
+    const T* a = static_cast<const T*>(args->a) + row * args->a_row;
+    const T* b = static_cast<const T*>(args->b) + row * args->b_row;
+    for (int64_t i = 0; i < args->n; ++i) {
+      out[i] = Op::Value(Exactly<T>{a[i * args->a_step]}, Exactly<T>{b[i * args->b_step]});
+    }
+  }
+}
+
+template <typename T>
+void SelectRows(const RowArgs* args) {
+  for (int64_t row = 0; row < args->rows; ++row) {
+    T* out = static_cast<T*>(args->out) + row * args->out_row;
+    const int32_t* a = static_cast<const int32_t*>(args->a) + row * args->a_row;
+    const T* b = static_cast<const T*>(args->b) + row * args->b_row;
+    const T* c = static_cast<const T*>(args->c) + row * args->c_row;
+    const int64_t n = args->n;
+    if (args->a_step == 1 && args->b_step == 1 && args->c_step == 1) {
+      for (int64_t i = 0; i < n; ++i) out[i] = a[i] != 0 ? b[i] : c[i];
+      continue;
+    }
+    for (int64_t i = 0; i < n; ++i) out[i] = a[i * args->a_step] != 0 ? b[i * args->b_step] : c[i * args->c_step];
+  }
+}
+
+template <typename T, typename Op>
+constexpr RowsFunction UnaryFunction() {
+  if constexpr (OnVectors<Op, T>) {
+    return UnaryVectors<T, Op>;
+  } else if constexpr (OnElements<Op, T>) {
+    return UnaryElements<T, Op>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <typename T, typename Op>
+constexpr RowsFunction BinaryFunction() {
+  if constexpr (OnVectors<Op, T, T>) {
+    return BinaryVectors<T, Op>;
+  } else if constexpr (OnElements<Op, T, T>) {
+    return BinaryElements<T, Op>;
+  } else {
+    return nullptr;
   }
 }
 

@@ -1,7 +1,8 @@
 // The table of functions that an instruction set provides, and the formats they work on. Plain data only: this header
 // is shared by files compiled for different instruction sets.
 //
-// Kernels compute on 4-byte elements: FP32 for floating dtypes, INT32 for the others. Load and store convert.
+// Kernels compute on three kinds of elements: FP32 for floating dtypes, INT32 for integers of at most 32 bits that fit
+// it, INT64 for the others (UINT64 as its bits). Load and store convert.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +10,26 @@
 namespace pypto::device::simd {
 
 // Element formats in memory.
-enum Format : uint8_t { kF32, kF16, kBf16, kI32, kI8, kBool, kI16, kU8, kU16, kFormatCount };
+enum Format : uint8_t { kF32, kF16, kBf16, kI32, kI8, kBool, kI16, kU8, kU16, kI64, kU32, kU64, kFormatCount };
 
-enum UnaryKernel : uint8_t {
-  kUnaryNeg,
-  kUnaryAbs,
-  kUnaryExp,
-  kUnaryLog,
-  kUnarySqrt,
-  kUnaryRsqrt,
-  kUnaryReciprocal,
-  kUnaryTanh,
-  kUnaryErf,
-  kUnaryCount
+// What kernels compute with.
+enum Kind : uint8_t { kKindF32, kKindI32, kKindI64, kKindCount };
+
+// One kernel per element-wise row of the operation table: kElementwise<id>.
+enum ElementwiseKernel : uint16_t {
+#define PYPTO_ROW_Unary(id) kElementwise##id,
+#define PYPTO_ROW_Binary(id) kElementwise##id,
+#define PYPTO_ROW_Select(id) kElementwise##id,
+#include "pypto/program/operation_rows.inc"
+  kElementwiseCount
 };
 
-enum BinaryKernel : uint8_t {
-  kBinaryAdd,
-  kBinarySub,
-  kBinaryMul,
-  kBinaryDiv,  // FP32 only
-  kBinaryMaximum,
-  kBinaryMinimum,
-  kBinaryCount
+// One per row of family Reduction: kReduce<id>.
+enum ReduceKernel : uint8_t {
+#define PYPTO_ROW_Reduction(id) kReduce##id,
+#include "pypto/program/operation_rows.inc"
+  kReduceCount
 };
-
-enum ReduceKernel : uint8_t { kReduceSum, kReduceMax, kReduceMin, kReduceCount };
 
 // Rounding to an integral value.
 enum RoundMode : uint8_t { kRoundHalfEven, kRoundHalfAway, kRoundFloor, kRoundCeil, kRoundTrunc, kRoundCount };
@@ -52,13 +47,16 @@ struct RowArgs {
   const void* b;  // unused by unary kernels
   int64_t b_row;
   int64_t b_step;
+  const void* c;  // of a choice
+  int64_t c_row;
+  int64_t c_step;
 };
 
 using RowsFunction = void (*)(const RowArgs* args);
-// To or from n contiguous 4-byte elements; `step` counts elements of the format.
+// To or from n contiguous elements of the format's kind; `step` counts elements of the format.
 using LoadFunction = void (*)(void* out, const void* source, int64_t step, int64_t n);
 using StoreFunction = void (*)(void* out, int64_t step, const void* source, int64_t n);
-// Rounds or wraps 4-byte elements, in place, to what the format can hold.
+// Rounds or wraps elements of the format's kind, in place, to what the format can hold.
 using FitFunction = void (*)(void* data, int64_t n);
 
 // Largest register tile of any set, and what one packed block holds at most.
@@ -66,13 +64,12 @@ inline constexpr int64_t kGemmMaxK = 256;
 
 struct KernelTable {
   const char* name;
-  RowsFunction unary_f32[kUnaryCount];
-  RowsFunction unary_i32[kUnaryCount];  // null where the operation takes no integers
-  RowsFunction binary_f32[kBinaryCount];
-  RowsFunction binary_i32[kBinaryCount];
+  // By the kind that the operation computes with; null where it does not take that kind. The first operand of a choice
+  // is INT32. Results are of the kind of the result's dtype.
+  RowsFunction rows[kKindCount][kElementwiseCount];
   LoadFunction load[kFormatCount];
   StoreFunction store[kFormatCount];
-  FitFunction fit[kFormatCount];  // null for FP32 and INT32
+  FitFunction fit[kFormatCount];  // null for FP32, INT32, INT64 and UINT64
 
   // One value from n >= 1 contiguous elements, in an order that n alone decides.
   float (*reduce_f32[kReduceCount])(const float* data, int64_t n);

@@ -11,13 +11,18 @@ struct ReduceSum : OpAdd {
   PYPTO_SIMD_INLINE float Identity(float) { return 0.0F; }
   PYPTO_SIMD_INLINE int32_t Identity(int32_t) { return 0; }
 };
-struct ReduceMax : OpMaximum {
+struct ReduceAmax : OpMaximum {
   PYPTO_SIMD_INLINE float Identity(float) { return -__builtin_inff(); }
   PYPTO_SIMD_INLINE int32_t Identity(int32_t) { return INT32_MIN; }
 };
-struct ReduceMin : OpMinimum {
+struct ReduceAmin : OpMinimum {
   PYPTO_SIMD_INLINE float Identity(float) { return __builtin_inff(); }
   PYPTO_SIMD_INLINE int32_t Identity(int32_t) { return INT32_MAX; }
+};
+
+struct ReduceProd : OpMul {
+  PYPTO_SIMD_INLINE float Identity(float) { return 1.0F; }
+  PYPTO_SIMD_INLINE int32_t Identity(int32_t) { return 1; }
 };
 
 // Halves are combined until one lane is left.

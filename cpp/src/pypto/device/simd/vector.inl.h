@@ -9,6 +9,7 @@
 #include "pypto/device/simd/kernel_table.h"
 
 #define PYPTO_SIMD_INLINE static inline __attribute__((always_inline))
+#define PYPTO_SIMD_MEMBER inline __attribute__((always_inline))
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -84,6 +85,18 @@ struct VectorOf<int32_t> {
 };
 template <typename T>
 using Vec = typename VectorOf<T>::Type;
+
+// The element type of a vector type.
+template <typename V>
+struct ElementOf;
+template <>
+struct ElementOf<VecF> {
+  using Type = float;
+};
+template <>
+struct ElementOf<VecI> {
+  using Type = int32_t;
+};
 
 }  // namespace
 }  // namespace pypto::device::simd::PYPTO_SIMD_SET

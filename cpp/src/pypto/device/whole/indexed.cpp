@@ -1,0 +1,207 @@
+// Gather and scatter. Indices outside of what is valid are a kernel fault.
+#include <algorithm>
+#include <vector>
+
+#include "pypto/device/chunk.h"
+#include "pypto/device/formats.h"
+#include "pypto/device/whole/whole.h"
+
+namespace pypto::device {
+namespace {
+
+// `at` moved to `value` in one dim.
+Extents Moved(Extents at, int dim, int64_t value) {
+  at[dim] = value;
+  return at;
+}
+
+// The indices of a 1-D operand.
+std::vector<int64_t> AllIndices(const WholeArgs& args, const WholeOperand& index) {
+  const int last = args.rank - 1;
+  std::vector<int64_t> values(static_cast<size_t>(index.cells[last]));
+  LoadIndices(index, index.view.data, index.view.strides[last], index.cells[last], values.data());
+  return values;
+}
+
+// out[…] and x[…, index[…], …] for each cell of the index: body(out cell, x cell, other cell). False after a fault.
+template <typename Body>
+bool ForEachIndex(const WholeArgs& args, const WholeOperand& indexed, const WholeOperand& other, const Body& body) {
+  const int axis = args.op.axis;
+  const int last = args.rank - 1;
+  const WholeOperand& index = args.in[1];
+  const int64_t n = index.cells[last];
+  const int64_t axis_bytes = indexed.view.strides[axis] * indexed.view.element_bytes;
+  const int64_t step_bytes = last == axis ? 0 : indexed.view.strides[last] * indexed.view.element_bytes;
+  const bool other_given = other.given();
+  const int64_t other_bytes = other_given ? other.view.strides[last] * other.view.element_bytes : 0;
+  std::vector<int64_t> values(static_cast<size_t>(n));
+  return ForEachRow(args.rank, index.cells, [&](const Extents& at) {
+    LoadIndices(index, index.At(at, args.rank), index.view.strides[last], n, values.data());
+    std::byte* base = indexed.At(Moved(at, axis, 0), args.rank);
+    std::byte* beside = other_given ? other.At(at, args.rank) : nullptr;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t where = values[static_cast<size_t>(i)];
+      if (!CheckIndex(args, where, axis, indexed.cells[axis])) return false;
+      body(base + where * axis_bytes + i * step_bytes, beside + i * other_bytes);
+    }
+    return true;
+  });
+}
+
+// Where a scattered element comes from when it is one number.
+struct Constant {
+  ChunkBuffer cell;
+  Constant(const WholeArgs& args, double value) {
+    ChunkBuffer wide;
+    switch (KindOf(args.out.view.format)) {
+      case simd::kKindF32: wide.floats()[0] = static_cast<float>(value); break;
+      case simd::kKindI32: wide.integers()[0] = static_cast<int32_t>(static_cast<int64_t>(value)); break;
+      default: wide.wide()[0] = static_cast<int64_t>(value); break;
+    }
+    args.kernels.store[args.out.view.format](cell.bytes, 1, wide.bytes, 1);
+  }
+};
+
+}  // namespace
+
+void RunGather(const WholeArgs& args) {
+  const int64_t bytes = args.out.view.element_bytes;
+  const WholeOperand& x = args.in[0];
+  for (int dim = 0; dim < args.rank; ++dim) {
+    // Other dims are read at the place of the index.
+    const bool inside = dim == args.op.axis || args.in[1].cells[dim] <= x.cells[dim];
+    if (!inside) {
+      IndexFault(args, args.in[1].cells[dim] - 1, dim, x.cells[dim]);
+      return;
+    }
+  }
+  ForEachIndex(args, x, args.out, [&](const std::byte* from, std::byte* to) { CopyCells(to, 1, from, 1, 1, bytes); });
+}
+
+void RunScatter(const WholeArgs& args) {
+  CopyWhole(args, args.out, args.in[0]);
+  const int64_t bytes = args.out.view.element_bytes;
+  const auto mode = static_cast<int>(args.numbers[3]);
+  Constant constant(args, args.numbers[2]);
+  const bool number = !args.in[2].given();
+  WholeArgs clipped = args;
+  for (int dim = 0; dim < args.rank; ++dim) {
+    int64_t& cells = clipped.in[1].cells[dim];
+    if (dim != args.op.axis) cells = std::min(cells, args.out.cells[dim]);
+    if (!number) cells = std::min(cells, args.in[2].cells[dim]);
+  }
+  ForEachIndex(clipped, args.out, args.in[2], [&](std::byte* to, const std::byte* from) {
+    const std::byte* source = number ? constant.cell.bytes : from;
+    if (mode == 0) return CopyCells(to, 1, source, 1, 1, bytes);
+    AccumulateCells(args, to, 1, source, 1, 1, 1.0, mode == 2);
+  });
+}
+
+void RunIndexSelect(const WholeArgs& args) {
+  const int axis = args.op.axis;
+  const int last = args.rank - 1;
+  const WholeOperand& x = args.in[0];
+  const std::vector<int64_t> indices = AllIndices(args, args.in[1]);
+  for (const int64_t index : indices) {
+    if (!CheckIndex(args, index, axis, x.cells[axis])) return;
+  }
+  Extents cells = args.out.cells;
+  for (int dim = 0; dim < args.rank; ++dim) {
+    cells[dim] = std::min(cells[dim], dim == axis ? static_cast<int64_t>(indices.size()) : x.cells[dim]);
+  }
+  const int64_t bytes = args.out.view.element_bytes;
+  const int64_t to_step = args.out.view.strides[last];
+  const int64_t from_step = x.view.strides[last];
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
+    std::byte* to = args.out.At(at, args.rank);
+    if (axis != last) {
+      const std::byte* from = x.At(Moved(at, axis, indices[static_cast<size_t>(at[axis])]), args.rank);
+      CopyCells(to, to_step, from, from_step, cells[last], bytes);
+      return true;
+    }
+    const std::byte* from = x.At(at, args.rank);
+    for (int64_t i = 0; i < cells[last]; ++i) {
+      CopyCells(to + i * to_step * bytes, 1, from + indices[static_cast<size_t>(i)] * from_step * bytes, 1, 1, bytes);
+    }
+    return true;
+  });
+}
+
+void RunIndexAdd(const WholeArgs& args) {
+  const int axis = args.op.axis;
+  const int last = args.rank - 1;
+  const WholeOperand& source = args.in[2];
+  const std::vector<int64_t> indices = AllIndices(args, args.in[1]);
+  for (const int64_t index : indices) {
+    if (!CheckIndex(args, index, axis, args.out.cells[axis])) return;
+  }
+  CopyWhole(args, args.out, args.in[0]);
+  Extents cells = source.cells;
+  for (int dim = 0; dim < args.rank; ++dim) {
+    cells[dim] = std::min(cells[dim], dim == axis ? static_cast<int64_t>(indices.size()) : args.out.cells[dim]);
+  }
+  const int64_t bytes = args.out.view.element_bytes;
+  const int64_t to_step = args.out.view.strides[last];
+  const int64_t from_step = source.view.strides[last];
+  const double alpha = args.numbers[3];
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
+    const std::byte* from = source.At(at, args.rank);
+    if (axis != last) {
+      std::byte* to = args.out.At(Moved(at, axis, indices[static_cast<size_t>(at[axis])]), args.rank);
+      AccumulateCells(args, to, to_step, from, from_step, cells[last], alpha, false);
+      return true;
+    }
+    std::byte* to = args.out.At(at, args.rank);
+    for (int64_t i = 0; i < cells[last]; ++i) {
+      AccumulateCells(args, to + indices[static_cast<size_t>(i)] * to_step * bytes, 1, from + i * from_step * bytes, 1,
+                      1, alpha, false);
+    }
+    return true;
+  });
+}
+
+// x, values, accumulate, then an index per leading dim. Values have the indices' dim in place of those dims.
+void RunIndexPut(const WholeArgs& args) {
+  CopyWhole(args, args.out, args.in[0]);
+  const WholeOperand& values = args.in[1];
+  const int count = args.op.input_count - 3;
+  std::vector<std::vector<int64_t>> indices;
+  for (int i = 0; i < count; ++i) indices.push_back(AllIndices(args, args.in[static_cast<size_t>(3 + i)]));
+  const int first = count - 1;  // dim of values that counts the indices
+  const int last = args.rank - 1;
+  Extents cells = values.cells;
+  for (int dim = 0; dim < args.rank; ++dim) {
+    if (dim > first) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
+  }
+  for (const auto& each : indices) cells[first] = std::min(cells[first], static_cast<int64_t>(each.size()));
+  const bool one_by_one = first == last;
+  const int64_t n = one_by_one ? 1 : cells[last];
+  const int64_t to_step = args.out.view.strides[last];
+  const int64_t from_step = values.view.strides[last];
+  const bool accumulate = args.numbers[2] != 0;
+  const auto put = [&](const Extents& at, int64_t which) {
+    Extents to_at = at;
+    for (int i = 0; i < count; ++i) {
+      const int64_t index = indices[static_cast<size_t>(i)][static_cast<size_t>(which)];
+      if (!CheckIndex(args, index, i, args.out.cells[i])) return false;
+      to_at[i] = index;
+    }
+    std::byte* to = args.out.At(to_at, args.rank);
+    const std::byte* from = values.At(Moved(at, first, which), args.rank);
+    if (accumulate) {
+      AccumulateCells(args, to, to_step, from, from_step, n, 1.0, false);
+    } else {
+      CopyCells(to, to_step, from, from_step, n, args.out.view.element_bytes);
+    }
+    return true;
+  };
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
+    if (!one_by_one) return put(at, at[first]);
+    for (int64_t i = 0; i < cells[last]; ++i) {
+      if (!put(at, i)) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace pypto::device

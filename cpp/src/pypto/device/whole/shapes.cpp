@@ -1,0 +1,109 @@
+// Triangles, ranges, masks and reinterpreted bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "pypto/device/chunk.h"
+#include "pypto/device/formats.h"
+#include "pypto/device/whole/whole.h"
+
+namespace pypto::device {
+
+// The cells with column - row <= diagonal, or >= where the upper side is kept.
+void RunTriangle(const WholeArgs& args) {
+  const int last = args.rank - 1;
+  const int64_t bytes = args.out.view.element_bytes;
+  const int64_t to_step = args.out.view.strides[last];
+  const int64_t from_step = args.in[0].view.strides[last];
+  const auto diagonal = static_cast<int64_t>(args.numbers[1]);
+  const bool upper = args.numbers[2] != 0;
+  const std::byte zero[8] = {};
+  Extents cells = args.out.cells;
+  for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(cells[dim], args.in[0].cells[dim]);
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
+    std::byte* to = args.out.At(at, args.rank);
+    const std::byte* from = args.in[0].At(at, args.rank);
+    // Columns [0, split) lie on the lower side.
+    const int64_t row = args.begin[last - 1] + at[last - 1];
+    const int64_t edge = row + diagonal + (upper ? 0 : 1) - args.begin[last];
+    const int64_t split = std::clamp<int64_t>(edge, 0, cells[last]);
+    std::byte* to_right = to + split * to_step * bytes;
+    const std::byte* from_right = from + split * from_step * bytes;
+    const int64_t right = cells[last] - split;
+    if (upper) {
+      CopyCells(to, to_step, zero, 0, split, bytes);
+      CopyCells(to_right, to_step, from_right, from_step, right, bytes);
+    } else {
+      CopyCells(to, to_step, from, from_step, split, bytes);
+      CopyCells(to_right, to_step, zero, 0, right, bytes);
+    }
+    return true;
+  });
+}
+
+void RunArange(const WholeArgs& args) {
+  const int last = args.rank - 1;
+  const simd::Format format = args.out.view.format;
+  const int64_t step = args.out.view.strides[last];
+  ChunkBuffer buffer;
+  for (int64_t first = 0; first < args.out.cells[last]; first += kChunk) {
+    const int64_t part = std::min(kChunk, args.out.cells[last] - first);
+    for (int64_t i = 0; i < part; ++i) {
+      const double value = args.numbers[0] + static_cast<double>(args.begin[last] + first + i) * args.numbers[1];
+      if (IsFloat(format)) {
+        buffer.floats()[i] = static_cast<float>(value);
+      } else {
+        buffer.integers()[i] = static_cast<int32_t>(static_cast<int64_t>(value));
+      }
+    }
+    args.kernels.store[format](args.out.view.data + first * step * args.out.view.element_bytes, step, buffer.bytes,
+                               part);
+  }
+}
+
+void RunGatherMask(const WholeArgs& args) {
+  const int last = args.rank - 1;
+  const auto mode = static_cast<int64_t>(args.numbers[1]);
+  const int64_t distance = mode == 7 ? 1 : (mode <= 2 ? 2 : 4);
+  const int64_t first = mode == 7 ? 0 : (mode <= 2 ? mode - 1 : mode - 3);
+  const int64_t bytes = args.out.view.element_bytes;
+  Extents cells = args.out.cells;
+  for (int dim = 0; dim < last; ++dim) cells[dim] = std::min(cells[dim], args.in[0].cells[dim]);
+  const int64_t reach = std::max<int64_t>(args.in[0].cells[last] - first, 0);
+  cells[last] = std::min(cells[last], (reach + distance - 1) / distance);
+  const int64_t step = args.in[0].view.strides[last];
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
+    const std::byte* from = args.in[0].At(Extents(at), args.rank) + first * step * bytes;
+    CopyCells(args.out.At(at, args.rank), args.out.view.strides[last], from, step * distance, cells[last], bytes);
+    return true;
+  });
+}
+
+// The cells of the input in row-major order are one string of bytes, 0 where they are not valid; the output is 1-D.
+void RunBytes(const WholeArgs& args) {
+  const int last = args.rank - 1;
+  const WholeOperand& in = args.in[0];
+  const int64_t in_bytes = in.view.element_bytes;
+  const int64_t out_bytes = args.out.view.element_bytes;
+  const int64_t out_step = args.out.view.strides[last] * out_bytes;
+  const Extents& extents = args.leaf.accesses[args.op.inputs[0].index].extents;
+  for (int64_t i = 0; i < args.out.cells[last]; ++i) {
+    std::memset(args.out.view.data + i * out_step, 0, static_cast<size_t>(out_bytes));
+  }
+  const int64_t total = args.out.cells[last] * out_bytes;
+  ForEachRow(args.rank, in.cells, [&](const Extents& at) {
+    int64_t cell = 0;
+    for (int dim = 0; dim < args.rank; ++dim) cell = cell * extents[dim] + at[dim];
+    const std::byte* from = in.At(at, args.rank);
+    for (int64_t i = 0; i < in.cells[last]; ++i) {
+      for (int64_t byte = 0; byte < in_bytes; ++byte) {
+        const int64_t place = (cell + i) * in_bytes + byte;
+        if (place >= total) return false;
+        args.out.view.data[place / out_bytes * out_step + place % out_bytes] =
+            from[i * in.view.strides[last] * in_bytes + byte];
+      }
+    }
+    return true;
+  });
+}
+
+}  // namespace pypto::device

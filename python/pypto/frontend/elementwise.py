@@ -1,0 +1,197 @@
+"""Element-wise operations, made from the core's table of operations; here is what a row does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pypto import _core
+from pypto.dtypes import DataType, is_float
+from pypto.frontend.arguments import Element, to_operand, to_tensor_argument
+from pypto.frontend.places import trace_error
+from pypto.frontend.symbolic import FloatScalar, static_int
+from pypto.frontend.tensor import Tensor, make
+from pypto.frontend.tracer import require
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def emit(name: str, inputs: list[Any], **attributes: Any) -> Tensor:
+    """Adds an operation of the table to the kernel."""
+    what = f"{name.removeprefix('_')}()"
+    trace = require(what)
+    operands = [to_operand(trace, value, what) for value in inputs]
+    return make(trace, trace.build("op", name, operands, attributes))
+
+
+def _named(operation: _Function, name: str, doc: str) -> _Function:
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__ = doc
+    return operation
+
+
+def _unary(name: str, doc: str) -> Callable[..., Tensor]:
+    def operation(x: Any, precision_type: Any = None) -> Tensor:
+        return emit(name, [to_tensor_argument(x, f"{name}()")])
+
+    return _named(operation, name, doc)
+
+
+# What a number on the left of these becomes: x + y = y + x and so on.
+_COMMUTATIVE = {"add", "mul", "maximum", "minimum", "eq", "ne"}
+_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
+
+
+def _binary(name: str, doc: str) -> Callable[..., Tensor]:
+    def operation(x: Any, y: Any, precision_type: Any = None) -> Tensor:
+        if name in _COMPARISONS:
+            check_elements(name, x, y)
+        if isinstance(x, Tensor):
+            return emit(name, [x, y])
+        to_operand(require(f"{name}()"), x, f"{name}()")
+        other = to_tensor_argument(y, f"{name}()")
+        if name in _COMMUTATIVE:
+            return emit(name, [other, x])
+        if name == "sub":
+            return ELEMENTWISE["neg"](emit("sub", [other, x]))  # type: ignore[no-any-return]
+        if name == "div":
+            return emit("mul", [emit("reciprocal", [other]), x])
+        return emit(name, [x, other])
+
+    return _named(operation, name, doc)
+
+
+def check_elements(name: str, *operands: Any) -> None:
+    """A float literal is an FP32 element here, and an Element has its own dtype: both must be the tensor's."""
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    for number in operands:
+        dtype = number.dtype if isinstance(number, Element) else DataType.DT_FP32
+        if not tensors or not isinstance(number, float | Element | FloatScalar):
+            continue
+        if is_float(tensors[0].dtype) and tensors[0].dtype != dtype:
+            raise trace_error(
+                TypeError,
+                f"{name}(): a {'float literal is an FP32 element' if not isinstance(number, Element) else repr(number)}"
+                f" and does not combine with {tensors[0].dtype.name}; use "
+                f"pypto.Element(pypto.{tensors[0].dtype.name}, value)",
+            )
+
+
+_MAKERS: dict[str, Callable[[str, str], Any]] = {"unary": _unary, "binary": _binary}
+ELEMENTWISE: dict[str, Any] = {
+    row[1]: _MAKERS[row[2]](row[1], row[5])
+    for row in _core.OPERATIONS
+    if row[2] in _MAKERS and not row[1].startswith("_")
+}
+add: Callable[..., Tensor] = ELEMENTWISE["add"]
+sub: Callable[..., Tensor] = ELEMENTWISE["sub"]
+mul: Callable[..., Tensor] = ELEMENTWISE["mul"]
+div: Callable[..., Tensor] = ELEMENTWISE["div"]
+maximum: Callable[..., Tensor] = ELEMENTWISE["maximum"]
+minimum: Callable[..., Tensor] = ELEMENTWISE["minimum"]
+neg: Callable[..., Tensor] = ELEMENTWISE["neg"]
+exp: Callable[..., Tensor] = ELEMENTWISE["exp"]
+rsqrt: Callable[..., Tensor] = ELEMENTWISE["rsqrt"]
+gt: Callable[..., Tensor] = ELEMENTWISE["gt"]
+floor_div: Callable[..., Tensor] = ELEMENTWISE["floor_div"]
+remainder: Callable[..., Tensor] = ELEMENTWISE["remainder"]
+
+
+def greater(x: Any, y: Any) -> Tensor:
+    """The same as `gt`."""
+    return gt(x, y)
+
+
+def cast_to(x: Tensor, dtype: DataType, **attributes: Any) -> Tensor:
+    """x itself when it has the dtype."""
+    return x if x.dtype == dtype else emit("cast", [x], dtype=int(dtype), **attributes)
+
+
+# Of two dtypes `pow` takes the one that stands further left; FP16 and BF16 give FP32.
+_POWER_ORDER = [DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16, DataType.DT_INT32]
+
+
+def pow(base: Any, exp: Any, precision_type: Any = None) -> Tensor:  # noqa: A001
+    """Base to the power exp; dtypes promote FP32 > FP16 > BF16 > INT32, FP16 with BF16 gives FP32."""
+    for tensor, number in ((base, exp), (exp, base)):
+        if isinstance(tensor, Tensor) and not isinstance(number, Tensor):
+            whole = static_int(number) is not None
+            dtype = tensor.dtype if is_float(tensor.dtype) or whole else DataType.DT_FP32
+            promoted = cast_to(tensor, dtype)
+            return emit("pow", [promoted, exp] if tensor is base else [base, promoted])
+    left, right = to_tensor_argument(base, "pow()"), to_tensor_argument(exp, "pow()")
+    dtypes = {left.dtype, right.dtype}
+    if len(dtypes) > 1 and dtypes.issubset(_POWER_ORDER):
+        halves = dtypes == {DataType.DT_FP16, DataType.DT_BF16}
+        dtype = DataType.DT_FP32 if halves else min(dtypes, key=_POWER_ORDER.index)
+        left, right = cast_to(left, dtype), cast_to(right, dtype)
+    return emit("pow", [left, right])
+
+
+def where(condition: Any, a: Any, b: Any) -> Tensor:
+    """A where the condition (BOOL) holds, else b; numbers are FP32 or INT32 elements unless a tensor says otherwise."""
+    chosen = to_tensor_argument(condition, "where()")
+    check_elements("where", a, b)
+    ranks = {operand.dim for operand in (chosen, a, b) if isinstance(operand, Tensor)}
+    if len(ranks) > 1:
+        raise trace_error(ValueError, f"where(): operands have equal ranks, got {sorted(ranks)}; use pypto.reshape")
+    return emit("where", [chosen, a, b])
+
+
+def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:  # noqa: A002
+    """min(max(x, lower), upper); bounds are both numbers or both tensors, None for no bound."""
+    result = to_tensor_argument(x, "clip()")
+    given = [bound for bound in (min, max) if bound is not None]
+    if len(given) == 2 and isinstance(given[0], Tensor) != isinstance(given[1], Tensor):
+        raise trace_error(TypeError, "clip(): bounds are both numbers or both tensors")
+    if not given:
+        return emit("clone", [result])
+    if min is not None:
+        result = maximum(result, min)
+    return result if max is None else minimum(result, max)
+
+
+def round(x: Any, decimals: int = 0) -> Tensor:  # noqa: A001
+    """Half to even at the given decimal."""
+    source = to_tensor_argument(x, "round()")
+    places = static_int(decimals)
+    if places is None:
+        raise trace_error(TypeError, f"round(): decimals is an int, got {type(decimals).__name__}")
+    return emit("_rint", [source]) if places == 0 else emit("_round_at", [source, places])
+
+
+def lrelu(x: Any, negative_slope: float = 0.01) -> Tensor:
+    """X where x >= 0, else negative_slope * x."""
+    return emit("_leaky", [to_tensor_argument(x, "lrelu()"), negative_slope])
+
+
+def prelu(x: Any, weight: Any) -> Tensor:
+    """X where x >= 0, else weight * x, with one weight per index of dim 1."""
+    from pypto.frontend.operations import reshape
+
+    source, slopes = to_tensor_argument(x, "prelu()"), to_tensor_argument(weight, "prelu()")
+    shape = source.static_shape("prelu()")
+    if len(shape) < 2 or slopes.static_shape("prelu()") != (shape[1],):
+        raise trace_error(
+            ValueError, f"prelu(): expected weights of shape [x.shape[1]], got {slopes.shape} for {list(shape)}"
+        )
+    return emit("_leaky", [source, reshape(slopes, [1, shape[1], *[1] * (len(shape) - 2)])])
+
+
+def axpy_(y: Any, x: Any, alpha: float = 1.0) -> Tensor:
+    """Y becomes alpha * x + y, computed in FP32; returns y."""
+    target, source = to_tensor_argument(y, "axpy_()"), to_tensor_argument(x, "axpy_()")
+    allowed = {(DataType.DT_FP32, DataType.DT_FP32), (DataType.DT_FP32, DataType.DT_FP16)}
+    if (target.dtype, source.dtype) not in {*allowed, (DataType.DT_FP16, DataType.DT_FP16)}:
+        raise trace_error(
+            TypeError, f"axpy_(): y and x are FP32 or FP16 (x may be FP16 for FP32), got {target.dtype.name} and "
+            f"{source.dtype.name}"
+        )  # fmt: skip
+    wide = [cast_to(tensor, DataType.DT_FP32) for tensor in (target, source)]
+    target.move(cast_to(add(wide[0], mul(wide[1], float(alpha))), target.dtype))
+    return target
+
+
+EXPLICIT = {
+    function.__name__: function for function in (axpy_, clip, greater, lrelu, pow, prelu, round, where)
+}  # fmt: skip
