@@ -6,7 +6,6 @@ import pytest
 import torch
 
 import pypto
-from pypto import _core
 
 FLOATS = {torch.float32: pypto.DT_FP32, torch.float16: pypto.DT_FP16, torch.bfloat16: pypto.DT_BF16}
 INTEGERS = {torch.int32: pypto.DT_INT32}
@@ -35,7 +34,6 @@ BINARY = {
     "minimum": torch.minimum,
 }
 REDUCTIONS = {"sum": torch.sum, "amax": torch.amax, "amin": torch.amin}
-
 
 
 def values(shape, dtype, seed=0):
