@@ -60,7 +60,7 @@ def _wrap(value: Any, extent: Integer, what: str) -> Integer:
     """An index with static negatives counted from the end."""
     if not _is_index(value):
         if isinstance(value, Tensor):
-            raise trace_error(NotImplementedError, "x[dim:index_tensor] (gather and scatter) is not in this version")
+            raise trace_error(TypeError, "an index tensor stands alone, in x[dim:index_tensor]; use pypto.gather")
         check_usable(value)
         raise trace_error(TypeError, f"{what} must be int or SymbolicScalar, got {type(value).__name__}")
     known = static_int(value)
@@ -112,8 +112,18 @@ def _static_extent(index: DimIndex, size: Integer, dim: int) -> int:
     return known
 
 
+def _is_gather(key: Any) -> bool:
+    return isinstance(key, slice) and isinstance(key.stop, Tensor) and key.step is None
+
+
 def read(x: Tensor, key: Any) -> Any:
-    """`x[key]`: a value; integer indices drop their dim, and all-integer ones read a symbolic integer."""
+    """`x[key]`: a value; integer indices drop their dim, and all-integer ones read a symbolic integer.
+
+    `x[dim:index_tensor]` gathers along a dim.
+    """
+    if _is_gather(key):
+        gathered: Tensor = operations.CATALOGUE["gather"](x, key.start or 0, key.stop)
+        return gathered
     shape = x.shape
     indices = resolve(key, shape)
     if all(index.is_integer for index in indices):
@@ -132,7 +142,13 @@ def _read_cell(x: Tensor, indices: list[Any]) -> SymbolicScalar:
 
 
 def write(x: Tensor, key: Any, value: Any) -> None:
-    """`x[key] = value`: all `:` moves the value in, otherwise it is written at the starts."""
+    """`x[key] = value`: all `:` moves the value in, otherwise it is written at the starts.
+
+    `x[dim:index_tensor] = value` scatters along a dim.
+    """
+    if _is_gather(key):
+        operations.CATALOGUE["scatter_"](x, key.start or 0, key.stop, value)
+        return
     shape = x.shape
     indices = resolve(key, shape)
     whole = all(index.is_whole for index in indices)

@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 from pypto.dtypes import DataType
-from pypto.frontend import elementwise, matrix, movement, reductions
+from pypto.frontend import elementwise, extra, matrix, movement, reductions
 from pypto.frontend.arguments import (
     Element,
     to_dim,
@@ -185,6 +185,7 @@ CATALOGUE: dict[str, Any] = {
     **reductions.EXPLICIT,
     **movement.EXPLICIT,
     **matrix.EXPLICIT,
+    **extra.EXPLICIT,
     **{
         function.__name__: function
         for function in (assemble, cast, clone, full, ones, reshape, transpose, unsqueeze, view, zeros)
@@ -192,7 +193,9 @@ CATALOGUE: dict[str, Any] = {
 }
 
 # What a tensor does not have as a method: operations whose first argument is no tensor.
-_NO_METHODS = frozenset({"arange", "assemble", "atomic_add", "concat", "full", "ones", "where", "zeros"})
+_NO_METHODS = frozenset(
+    {"arange", "assemble", "atomic_add", "concat", "full", "normal", "ones", "uniform", "where", "zeros"}
+)
 
 
 def _add_methods() -> None:

@@ -201,6 +201,7 @@ class Interpreter {
     if (to == DType::kBool) return x != 0 ? 1 : 0;
     if (program::IsFloat(to)) {
       if (!from_float) return RoundTo(DType::kFp32, x);
+      if (to != op.compute_dtype && to != DType::kFp32 && op.cast_mode > 1) return Directed(to, op.cast_mode, x);
       return known && to == op.compute_dtype ? RoundWhole(op.cast_mode, x) : x;
     }
     double whole = from_float ? (std::isnan(x) ? 0 : RoundWhole(known ? op.cast_mode : 5, x)) : x;
@@ -210,6 +211,16 @@ class Interpreter {
     }
     if (std::isinf(whole)) whole = 0;
     return whole;
+  }
+
+  // x in steps of the half dtype, rounded as a whole number of them. 6: the odd one of two neighbours.
+  static double Directed(DType to, int mode, double x) {
+    if (x == 0 || !std::isfinite(x)) return x;
+    const bool half = to == DType::kFp16;
+    const double step = std::ldexp(1.0, std::max(std::ilogb(x) - (half ? 10 : 7), half ? -24 : -133));
+    double whole = RoundWhole(mode, x / step);
+    if (mode == 6 && whole != x / step && std::fmod(whole, 2) == 0) whole += x < 0 ? -1 : 1;
+    return whole * step;
   }
 
   static double RoundWhole(int mode, double x) {

@@ -123,7 +123,7 @@ TEST(ValidatePlanTest, VectorOperations) {
       {"names local value 5", [](Plan& p) { Vector(p).ops[0].output.index = 5; }},
       {"names floating scalar 0", [](Plan& p) { Vector(p).ops[2].inputs[1].index = 0; }},
       {"names floating scalar 7", [](Plan& p) { Vector(p).ops[2].inputs[1].index = 7; }},
-      {"a number where it takes a tensor", [](Plan& p) { Vector(p).ops[0].inputs[0].kind = ValueRef::Kind::kInt; }},
+      {"an operation on numbers only", [](Plan& p) { Vector(p).ops[0].inputs[0].kind = ValueRef::Kind::kInt; }},
       {"a number where it takes a tensor", [](Plan& p) { Vector(p).ops[1].inputs[0].kind = ValueRef::Kind::kInt; }},
       {"a tensor where it takes a number", [](Plan& p) { Vector(p).ops[1].code = OpCode::kFill; }},
       {"an operation writes a number", [](Plan& p) { Vector(p).ops[0].output.kind = ValueRef::Kind::kInt; }},

@@ -244,11 +244,15 @@ def test_write_errors():
     expect_error(moved_shape, ValueError, r"expected \[8, 4, 6\] DT_FP32, got \[16, 16\] DT_FP32")
 
 
-def test_gather_is_refused():
-    def body(x, y, z):
+def test_index_tensors():
+    def gather(x, y, z):
         return y[0:z]
 
-    expect_error(body, NotImplementedError, "gather and scatter")
+    def mixed(x, y, z):
+        return y[0:z, 1]
+
+    expect_error(gather, TypeError, "gather\\(\\): operand 1 must be DT_INT32, DT_INT64, got DT_FP32")
+    expect_error(mixed, TypeError, "an index tensor stands alone")
 
 
 def test_view_and_assemble():

@@ -223,7 +223,12 @@ class GraphBuilder {
       // The index varies along the axis; everything else of a slice is its own.
       case OpCode::kIndexSelect:
       case OpCode::kIndexAdd: return dim != axis && dim + 1 != rank;
+      case OpCode::kInterleave:
+      case OpCode::kDeinterleave:
+      case OpCode::kDeinterleaveTwo:
       case OpCode::kGatherMask: return dim + 1 != rank;
+      case OpCode::kUniform:
+      case OpCode::kNormal:
       case OpCode::kTriangle:
       case OpCode::kArange: return true;
       default: return false;

@@ -49,6 +49,17 @@ base::Status NoKernel(const program::OpInfo& info, program::DType dtype) {
                           std::string(info.name).c_str(), std::string(program::InfoOf(dtype).name).c_str());
 }
 
+void ChooseRows(const simd::KernelTable& kernels, OpCode code, OpProgram* out) {
+  // The bits of a BOOL cell are those of its only digit.
+  const bool digit = code == OpCode::kBitwiseNot && out->input == simd::kBool;
+  const simd::ElementwiseKernel kernel = digit ? simd::kElementwiseLogicalNot : *ElementwiseOf(code);
+  out->rows = kernels.rows[out->kind][kernel];
+  if (out->rows != nullptr) return;
+  // Floats made of integers, by a kernel that takes those as they are.
+  out->kind = KindOf(out->input);
+  out->rows = kernels.rows[out->kind][kernel];
+}
+
 // Modes of a cast: 0 NONE, 1 RINT, 2 ROUND, 3 FLOOR, 4 CEIL, 5 TRUNC, 6 ODD. One that a conversion does not know is the
 // default of that conversion: TRUNC to integers, RINT between floating dtypes.
 void ChooseCast(const program::LeafOp& op, simd::Format from, OpProgram* out) {
@@ -88,11 +99,7 @@ base::Result<OpProgram> BuildOp(const program::LeafOp& op, program::DType result
     case OpFamily::kBinary:
     case OpFamily::kSelect:
       out.selects = info->family == OpFamily::kSelect;
-      // The bits of a BOOL cell are those of its only digit.
-      out.rows =
-          kernels
-              .rows[out.kind][op.code == OpCode::kBitwiseNot && out.input == simd::kBool ? simd::kElementwiseLogicalNot
-                                                                                         : *ElementwiseOf(op.code)];
+      ChooseRows(kernels, op.code, &out);
       if (out.rows == nullptr) return NoKernel(*info, op.compute_dtype);
       break;
     case OpFamily::kReduction:

@@ -14,6 +14,18 @@ Status Refuse(const OpInfo& info, const std::string& why) {
                     std::string(info.name.substr(info.name.front() == '_' ? 1 : 0)).c_str(), why.c_str());
 }
 
+// The caller says what shape the result has.
+bool GivesShape(OpCode code) {
+  return code == OpCode::kArange || code == OpCode::kBytes || code == OpCode::kUniform || code == OpCode::kNormal;
+}
+
+// Two tensors of one shape whose last dim is even.
+base::Result<Shape> PairShape(const OpInfo& info, const std::vector<Shape>& shapes) {
+  if (shapes[0] == shapes[1] && shapes[0].back() % 2 == 0) return shapes[0];
+  return Refuse(
+      info, "tensors of one shape with an even last dim, got " + ShapeText(shapes[0]) + " and " + ShapeText(shapes[1]));
+}
+
 // Ranks equal; apart from the axis no extent of `small` above that of `large`.
 Status CheckInside(const OpInfo& info, const Shape& small, const Shape& large, int32_t axis, const char* what) {
   bool fits = small.size() == large.size();
@@ -90,10 +102,12 @@ base::Result<Shape> SortedShape(const OpInfo& info, const Operand& k, Shape shap
 
 base::Result<Shape> InferWhole(const OpInfo& info, std::span<const Operand> inputs, const std::vector<Shape>& shapes,
                                OpAttributes& attributes) {
-  if (info.code == OpCode::kArange || info.code == OpCode::kBytes) return attributes.dims;
+  if (GivesShape(info.code)) return attributes.dims;
   Shape shape = shapes[0];
   if (info.code == OpCode::kIndexPut) return IndexPutShape(info, shapes);
-  if (info.code == OpCode::kGatherMask) return MaskShape(info, inputs[1], std::move(shape));
+  if (info.code == OpCode::kInterleave || info.code == OpCode::kDeinterleaveTwo) return PairShape(info, shapes);
+  if (info.code == OpCode::kGatherMask || info.code == OpCode::kDeinterleave)
+    return MaskShape(info, inputs[1], std::move(shape));
   if (info.code == OpCode::kTriangle) {
     if (shape.size() < 2) return Refuse(info, "a tensor of at least 2 dims, got " + ShapeText(shape));
     return shape;
@@ -122,12 +136,13 @@ std::vector<ExprId> WholeValid(ExprPool& exprs, OpCode code, std::span<const Ope
                                const std::vector<std::vector<ExprId>>& valid, const OpAttributes& attributes,
                                const std::vector<int64_t>& shape) {
   if (code == OpCode::kGather) return valid[1];
-  std::vector<ExprId> result;
-  if (code == OpCode::kArange || code == OpCode::kBytes) {
-    for (const int64_t extent : shape) result.push_back(exprs.Const(extent));
-    return result;
-  }
-  result = valid[0];
+  const auto full = [&] {
+    std::vector<ExprId> extents;
+    for (const int64_t extent : shape) extents.push_back(exprs.Const(extent));
+    return extents;
+  };
+  if (GivesShape(code)) return full();
+  std::vector<ExprId> result = valid[0];
   const auto axis = static_cast<size_t>(attributes.axis);
   switch (code) {
     case OpCode::kArgMax:
@@ -135,6 +150,9 @@ std::vector<ExprId> WholeValid(ExprPool& exprs, OpCode code, std::span<const Ope
     case OpCode::kSorted:
     case OpCode::kSortedIndex: result[axis] = exprs.Min(result[axis], exprs.Const(shape[axis])); break;
     case OpCode::kIndexSelect: result[axis] = valid[1][0]; break;
+    case OpCode::kInterleave:
+    case OpCode::kDeinterleaveTwo: return full();
+    case OpCode::kDeinterleave:
     case OpCode::kGatherMask: {
       const auto pattern = PatternOf(inputs[1]);
       const ExprId reach = exprs.Max(exprs.Sub(result.back(), exprs.Const(pattern->first)), exprs.Const(0));

@@ -78,6 +78,46 @@ void RunGatherMask(const WholeArgs& args) {
   });
 }
 
+void RunDeinterleave(const WholeArgs& args) { RunGatherMask(args); }
+
+namespace {
+
+// Copies for each row the element of x or y that `source(i)` names: whether it is y, and where.
+template <typename Source>
+void CopyOfPair(const WholeArgs& args, const Source& source) {
+  const int last = args.rank - 1;
+  const int64_t bytes = args.out.view.element_bytes;
+  ForEachRow(args.rank, args.out.cells, [&](const Extents& at) {
+    std::byte* to = args.out.At(at, args.rank);
+    const std::byte* from[] = {args.in[0].At(at, args.rank), args.in[1].At(at, args.rank)};
+    for (int64_t i = 0; i < args.out.cells[last]; ++i) {
+      const auto [second, place] = source(i);
+      const WholeOperand& operand = args.in[second];
+      const int64_t inside = std::min(place, std::max<int64_t>(operand.cells[last] - 1, 0));
+      CopyCells(to + i * args.out.view.strides[last] * bytes, 1,
+                from[second] + inside * operand.view.strides[last] * bytes, 1, 1, bytes);
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+void RunInterleave(const WholeArgs& args) {
+  const int64_t n = args.leaf.extents[args.rank - 1];
+  const int64_t start = args.numbers[2] != 0 ? n : 0;
+  CopyOfPair(args, [&](int64_t i) { return std::pair(static_cast<size_t>((start + i) % 2), (start + i) / 2); });
+}
+
+void RunDeinterleaveTwo(const WholeArgs& args) {
+  const int64_t n = args.leaf.extents[args.rank - 1];
+  const int64_t parity = args.numbers[2] != 0 ? 1 : 0;
+  CopyOfPair(args, [&](int64_t i) {
+    const int64_t place = 2 * i + parity;
+    return std::pair(static_cast<size_t>(place >= n), place >= n ? place - n : place);
+  });
+}
+
 // The cells of the input in row-major order are one string of bytes, 0 where they are not valid; the output is 1-D.
 void RunBytes(const WholeArgs& args) {
   const int last = args.rank - 1;

@@ -1,0 +1,89 @@
+"""Matrix products with bias, scale and relu; quantisation; what other platforms have."""
+
+import pytest
+import torch
+from catalogue_support import FLOATS, TORCH, case_id, check, run, values
+
+import pypto
+
+FP32, FP16, INT8, INT32 = pypto.DT_FP32, pypto.DT_FP16, pypto.DT_INT8, pypto.DT_INT32
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=case_id)
+def test_bias_and_relu(dtype):
+    a, b, bias = (torch.randn(shape).to(TORCH[dtype]) for shape in ((17, 40), (40, 33), (1, 33)))
+    options = {"relu_type": 1}
+    got = run(lambda x, y, z: pypto.matmul(x, y, dtype, extend_params={"bias_tensor": z, **options}), [a, b, bias],
+              torch.empty(17, 33, dtype=TORCH[dtype]))  # fmt: skip
+    check(got, (a.double() @ b.double() + bias.double()).relu(), 0.51, 1e-5)
+
+
+def test_batched_with_transposes_and_bias():
+    a, b, bias = torch.randn(3, 40, 9), torch.randn(1, 20, 40), torch.randn(3, 1, 20)
+    got = run(
+        lambda x, y, z: pypto.matmul(x, y, FP32, a_trans=True, b_trans=True, extend_params={"bias_tensor": z}),
+        [a, b, bias], torch.empty(3, 9, 20),
+    )  # fmt: skip
+    check(got, a.double().mT @ b.double().mT + bias.double(), 0.51, 1e-4)
+
+
+def test_dequantising_product():
+    a, b = (torch.randint(-128, 128, shape).to(torch.int8) for shape in ((5, 64), (64, 33)))
+    exact = a.double() @ b.double()
+    got = run(lambda x, y: pypto.matmul(x, y, FP16, extend_params={"scale": 0.0078125}), [a, b],
+              torch.empty(5, 33, dtype=torch.float16))  # fmt: skip
+    check(got, exact / 128, 0.51)
+    scales = torch.rand(1, 33).clamp(0.01)
+    bits = scales.view(torch.int32).to(torch.int64) | (7 << 40)
+    kept = (scales.view(torch.int32) & ~0x1FFF).view(torch.float32).double()
+    got = run(lambda x, y, s: pypto.matmul(x, y, FP16, extend_params={"scale_tensor": s}), [a, b, bits],
+              torch.empty(5, 33, dtype=torch.float16))  # fmt: skip
+    check(got, exact * kept, 0.52)
+
+
+def test_quantising_product():
+    a, b = torch.randn(9, 40).half(), torch.randn(40, 20).half()
+    got = run(lambda x, y: pypto.matmul(x, y, INT8, extend_params={"scale": 32.0}), [a, b],
+              torch.empty(9, 20, dtype=torch.int8))  # fmt: skip
+    expected = (a.double() @ b.double() * 32).round().clamp(-128, 127)
+    assert int((got.double() - expected).abs().max()) <= 1
+    assert int((got.double() != expected).sum()) <= 2
+
+
+def test_tf32_inputs():
+    a, b = torch.randn(9, 40), torch.randn(40, 20)
+    got = run(lambda x, y: pypto.matmul(x, y, FP32, extend_params={"trans_mode": 1}), [a, b], torch.empty(9, 20))
+    cut = [((t.view(torch.int32) + 0xFFF + (t.view(torch.int32) >> 13 & 1)) & ~0x1FFF).view(torch.float32).double()
+           for t in (a, b)]  # fmt: skip
+    check(got, cut[0] @ cut[1], 1.0, 1e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_quantize_and_dequantize(axis):
+    x = torch.randn(12, 20) * 40
+    scale = torch.rand(x.shape[axis]) + 0.5
+    zero = torch.randint(0, 20, (x.shape[axis],), dtype=torch.int32)
+    wide = scale.reshape([-1, 1] if axis == 0 else [1, -1])
+    zeros = zero.reshape(wide.shape)
+    got = run(lambda t, s: pypto.quantize(t, s, INT8, axis), [x, scale], torch.empty(12, 20, dtype=torch.int8))
+    check(got, (x * wide).round().clamp(-128, 127))
+    unsigned = run(lambda t, s, z: pypto.quantize(t, s, pypto.DT_UINT8, axis, z), [x, scale, zero],
+                   torch.empty(12, 20, dtype=torch.uint8))  # fmt: skip
+    check(unsigned, (x * wide + zeros).round().clamp(0, 255))
+    back = run(lambda t, s, z: pypto.dequantize(t, s, FP16, axis, z), [got, scale, zero],
+               torch.empty(12, 20, dtype=torch.float16))  # fmt: skip
+    check(back, ((got.float() + zeros) * wide).double(), 0.51)
+
+
+def test_what_a_platform_lacks_names_those_that_have_it():
+    spec = pypto.Tensor([8], INT8)
+
+    @pypto.frontend.jit
+    def kernel(x: spec, out: spec):
+        out[:] = pypto.maximum(x, x)
+
+    text = r"maximum\(\) of DT_INT8 is not available on platform a2a3sim; it is on a5 and a5sim"
+    with pytest.raises(pypto.CompileError, match=text):
+        pypto.ir.compile(kernel)
+    x = values((8,), INT8)
+    assert torch.equal(run(lambda t: pypto.maximum(t, t), [x], torch.empty_like(x), "a5sim"), x)
