@@ -302,3 +302,48 @@ def test_atomic_add():
         expected[i * 2 : i * 2 + 4, 1:5] += x
     kernel(x, out)
     torch.testing.assert_close(out, expected)
+
+
+def test_results_cut_off_by_the_end_of_their_target():
+    @pypto.frontend.jit
+    def kernel(
+        x: pypto.Tensor([6, 4], pypto.DT_FP32), i: pypto.Tensor([6, 4], pypto.DT_INT32),
+        j: pypto.Tensor([6], pypto.DT_INT32),
+        gathered: pypto.Tensor([8, 4], pypto.DT_FP32), scattered: pypto.Tensor([8, 4], pypto.DT_FP32),
+        added: pypto.Tensor([8, 4], pypto.DT_FP32), selected: pypto.Tensor([8, 4], pypto.DT_FP32),
+    ):  # fmt: skip
+        pypto.assemble(pypto.gather(x, 0, i), [4, 0], gathered)
+        pypto.assemble(pypto.scatter(x, 0, i, 1.0), [4, 0], scattered)
+        pypto.assemble(pypto.index_add(x, 0, j, x), [4, 0], added)
+        pypto.assemble(pypto.index_select(x, 0, j), [4, 0], selected)
+
+    x, row = torch.randn(6, 4), torch.randperm(6)
+    index = row.reshape(6, 1).expand(6, 4).contiguous()
+    out = [torch.zeros(8, 4) for _ in range(4)]
+    kernel(x, index.int(), row.int(), *out)
+    expected = [
+        torch.gather(x, 0, index), x.scatter(0, index, 1.0), x.index_add(0, row, x), x.index_select(0, row),
+    ]  # fmt: skip
+    for got, want in zip(out, expected, strict=True):
+        assert not got[:4].any()
+        assert torch.equal(got[4:], want[:4])
+
+
+def test_updates_of_a_parameter_copy_nothing_else():
+    """The cells that no index names keep their bits, in a tensor that is read again afterwards as well."""
+
+    @pypto.frontend.jit
+    def kernel(
+        cache: pypto.Tensor([64, 8], pypto.DT_FP32), i: pypto.Tensor([1, 3], pypto.DT_INT32),
+        rows: pypto.Tensor([3, 8], pypto.DT_FP32), out: pypto.Tensor([64, 8], pypto.DT_FP32),
+    ):  # fmt: skip
+        for _ in pypto.loop(2):
+            pypto.scatter_update(cache, -2, i, rows)
+        out[:] = cache + 1.0
+
+    cache, rows, out = torch.randn(64, 8), torch.randn(3, 8), torch.empty(64, 8)
+    expected = cache.clone()
+    expected[[5, 63, 0]] = rows
+    kernel(cache, torch.tensor([[5, 63, 0]], dtype=torch.int32), rows, out)
+    assert torch.equal(cache, expected)
+    assert torch.equal(out, expected + 1)

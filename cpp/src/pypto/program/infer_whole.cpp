@@ -151,7 +151,9 @@ std::vector<ExprId> WholeValid(ExprPool& exprs, OpCode code, std::span<const Ope
     case OpCode::kSortedIndex: result[axis] = exprs.Min(result[axis], exprs.Const(shape[axis])); break;
     case OpCode::kIndexSelect: result[axis] = valid[1][0]; break;
     case OpCode::kInterleave:
-    case OpCode::kDeinterleaveTwo: return full();
+    case OpCode::kDeinterleaveTwo:
+      for (size_t i = 0; i < result.size(); ++i) result[i] = exprs.Min(result[i], valid[1][i]);
+      break;
     case OpCode::kDeinterleave:
     case OpCode::kGatherMask: {
       const auto pattern = PatternOf(inputs[1]);

@@ -23,25 +23,29 @@ std::vector<int64_t> AllIndices(const WholeArgs& args, const WholeOperand& index
   return values;
 }
 
-// out[…] and x[…, index[…], …] for each cell of the index: body(out cell, x cell, other cell). False after a fault.
+// For each cell of the index, cut to `cells`: body(cell of `indexed` at the index, cell of `other`). Indices are
+// checked against the first operand; those past what `indexed` has (the store was cut off there) are left out. False
+// after a fault.
 template <typename Body>
-bool ForEachIndex(const WholeArgs& args, const WholeOperand& indexed, const WholeOperand& other, const Body& body) {
+bool ForEachIndex(const WholeArgs& args, const Extents& cells, const WholeOperand& indexed, const WholeOperand& other,
+                  const Body& body) {
   const int axis = args.op.axis;
   const int last = args.rank - 1;
   const WholeOperand& index = args.in[1];
-  const int64_t n = index.cells[last];
+  const int64_t n = cells[last];
   const int64_t axis_bytes = indexed.view.strides[axis] * indexed.view.element_bytes;
   const int64_t step_bytes = last == axis ? 0 : indexed.view.strides[last] * indexed.view.element_bytes;
   const bool other_given = other.given();
   const int64_t other_bytes = other_given ? other.view.strides[last] * other.view.element_bytes : 0;
   std::vector<int64_t> values(static_cast<size_t>(n));
-  return ForEachRow(args.rank, index.cells, [&](const Extents& at) {
+  return ForEachRow(args.rank, cells, [&](const Extents& at) {
     LoadIndices(index, index.At(at, args.rank), index.view.strides[last], n, values.data());
     std::byte* base = indexed.At(Moved(at, axis, 0), args.rank);
     std::byte* beside = other_given ? other.At(at, args.rank) : nullptr;
     for (int64_t i = 0; i < n; ++i) {
       const int64_t where = values[static_cast<size_t>(i)];
-      if (!CheckIndex(args, where, axis, indexed.cells[axis])) return false;
+      if (!CheckIndex(args, where, axis, args.in[0].cells[axis])) return false;
+      if (where >= indexed.cells[axis]) continue;
       body(base + where * axis_bytes + i * step_bytes, beside + i * other_bytes);
     }
     return true;
@@ -75,7 +79,10 @@ void RunGather(const WholeArgs& args) {
       return;
     }
   }
-  ForEachIndex(args, x, args.out, [&](const std::byte* from, std::byte* to) { CopyCells(to, 1, from, 1, 1, bytes); });
+  Extents cells = args.in[1].cells;
+  for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
+  ForEachIndex(args, cells, x, args.out,
+               [&](const std::byte* from, std::byte* to) { CopyCells(to, 1, from, 1, 1, bytes); });
 }
 
 void RunScatter(const WholeArgs& args) {
@@ -84,13 +91,12 @@ void RunScatter(const WholeArgs& args) {
   const auto mode = static_cast<int>(args.numbers[3]);
   Constant constant(args, args.numbers[2]);
   const bool number = !args.in[2].given();
-  WholeArgs clipped = args;
+  Extents cells = args.in[1].cells;
   for (int dim = 0; dim < args.rank; ++dim) {
-    int64_t& cells = clipped.in[1].cells[dim];
-    if (dim != args.op.axis) cells = std::min(cells, args.out.cells[dim]);
-    if (!number) cells = std::min(cells, args.in[2].cells[dim]);
+    if (dim != args.op.axis) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
+    if (!number) cells[dim] = std::min(cells[dim], args.in[2].cells[dim]);
   }
-  ForEachIndex(clipped, args.out, args.in[2], [&](std::byte* to, const std::byte* from) {
+  ForEachIndex(args, cells, args.out, args.in[2], [&](std::byte* to, const std::byte* from) {
     const std::byte* source = number ? constant.cell.bytes : from;
     if (mode == 0) return CopyCells(to, 1, source, 1, 1, bytes);
     AccumulateCells(args, to, 1, source, 1, 1, 1.0, mode == 2);
@@ -133,7 +139,7 @@ void RunIndexAdd(const WholeArgs& args) {
   const WholeOperand& source = args.in[2];
   const std::vector<int64_t> indices = AllIndices(args, args.in[1]);
   for (const int64_t index : indices) {
-    if (!CheckIndex(args, index, axis, args.out.cells[axis])) return;
+    if (!CheckIndex(args, index, axis, args.in[0].cells[axis])) return;
   }
   CopyWhole(args, args.out, args.in[0]);
   Extents cells = source.cells;
@@ -147,12 +153,14 @@ void RunIndexAdd(const WholeArgs& args) {
   ForEachRow(args.rank, cells, [&](const Extents& at) {
     const std::byte* from = source.At(at, args.rank);
     if (axis != last) {
+      if (indices[static_cast<size_t>(at[axis])] >= args.out.cells[axis]) return true;
       std::byte* to = args.out.At(Moved(at, axis, indices[static_cast<size_t>(at[axis])]), args.rank);
       AccumulateCells(args, to, to_step, from, from_step, cells[last], alpha, false);
       return true;
     }
     std::byte* to = args.out.At(at, args.rank);
     for (int64_t i = 0; i < cells[last]; ++i) {
+      if (indices[static_cast<size_t>(i)] >= args.out.cells[axis]) continue;
       AccumulateCells(args, to + indices[static_cast<size_t>(i)] * to_step * bytes, 1, from + i * from_step * bytes, 1,
                       1, alpha, false);
     }
@@ -183,7 +191,8 @@ void RunIndexPut(const WholeArgs& args) {
     Extents to_at = at;
     for (int i = 0; i < count; ++i) {
       const int64_t index = indices[static_cast<size_t>(i)][static_cast<size_t>(which)];
-      if (!CheckIndex(args, index, i, args.out.cells[i])) return false;
+      if (!CheckIndex(args, index, i, args.in[0].cells[i])) return false;
+      if (index >= args.out.cells[i]) return true;
       to_at[i] = index;
     }
     std::byte* to = args.out.At(to_at, args.rank);

@@ -87,7 +87,12 @@ template <typename Source>
 void CopyOfPair(const WholeArgs& args, const Source& source) {
   const int last = args.rank - 1;
   const int64_t bytes = args.out.view.element_bytes;
-  ForEachRow(args.rank, args.out.cells, [&](const Extents& at) {
+  Extents cells = args.out.cells;
+  for (const WholeOperand& operand : {args.in[0], args.in[1]}) {
+    if (operand.cells[last] == 0) return;
+    for (int dim = 0; dim < last; ++dim) cells[dim] = std::min(cells[dim], operand.cells[dim]);
+  }
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
     std::byte* to = args.out.At(at, args.rank);
     const std::byte* from[] = {args.in[0].At(at, args.rank), args.in[1].At(at, args.rank)};
     for (int64_t i = 0; i < args.out.cells[last]; ++i) {
