@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 from pypto.dtypes import DataType
-from pypto.frontend import elementwise, extra, matrix, movement, reductions
+from pypto.frontend import convolution, elementwise, extra, matrix, movement, reductions
 from pypto.frontend.arguments import (
     Element,
     to_dim,
@@ -186,6 +186,7 @@ CATALOGUE: dict[str, Any] = {
     **movement.EXPLICIT,
     **matrix.EXPLICIT,
     **extra.EXPLICIT,
+    **convolution.EXPLICIT,
     **{
         function.__name__: function
         for function in (assemble, cast, clone, full, ones, reshape, transpose, unsqueeze, view, zeros)

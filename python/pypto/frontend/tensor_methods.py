@@ -50,10 +50,10 @@ class TensorMethods(TensorLike):
         return _operations().mul(_operations().reciprocal(self), other)
 
     def __matmul__(self, other: Any) -> Any:
-        return _operations().matmul_operator(self, other)
+        return _operations().matrix.matmul_operator(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return _operations().matmul_operator(other, self)
+        return _operations().matrix.matmul_operator(other, self)
 
     def __neg__(self) -> Any:
         return _operations().neg(self)

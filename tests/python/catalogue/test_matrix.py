@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from catalogue_support import FLOATS, TORCH, case_id, check, run, values
+from catalogue_support import FLOATS, HALF_ULPS, TORCH, case_id, check, run, values
 
 import pypto
 
@@ -87,3 +87,46 @@ def test_what_a_platform_lacks_names_those_that_have_it():
         pypto.ir.compile(kernel)
     x = values((8,), INT8)
     assert torch.equal(run(lambda t: pypto.maximum(t, t), [x], torch.empty_like(x), "a5sim"), x)
+
+
+CONVOLUTIONS = [
+    ((2, 3, 20), (4, 3, 3), [1], [0], [1], 1),
+    ((1, 4, 9, 11), (6, 4, 3, 2), [1, 1], [1, 0], [1, 1], 1),
+    ((2, 4, 12, 9), (6, 2, 3, 3), [2, 1], [1, 2, 0, 1], [1, 2], 2),
+    ((1, 2, 5, 6, 7), (3, 2, 2, 3, 1), [1, 2, 1], [0, 1, 0], [1, 1, 1], 1),
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=case_id)
+@pytest.mark.parametrize(("shape", "kernel", "strides", "paddings", "dilations", "groups"), CONVOLUTIONS)
+def test_conv(shape, kernel, strides, paddings, dilations, groups, dtype):
+    x, w, bias = (torch.randn(size).to(TORCH[dtype]) for size in (shape, kernel, (kernel[0],)))
+    dims = len(strides)
+    before_and_behind = paddings if len(paddings) == 2 * dims else [p for p in paddings for _ in range(2)]
+    pads = [p for i in reversed(range(dims)) for p in before_and_behind[2 * i : 2 * i + 2]]
+    padded = torch.nn.functional.pad(x.double(), pads)
+    reference = [torch.nn.functional.conv1d, torch.nn.functional.conv2d, torch.nn.functional.conv3d][dims - 1]
+    expected = reference(padded, w.double(), bias.double(), strides, 0, dilations, groups).relu()
+
+    def body(a, b, c):
+        return pypto.conv(
+            a, b, dtype, strides, paddings, dilations, groups=groups,
+            extend_params={"bias_tensor": c, "relu_type": 1},
+        )  # fmt: skip
+
+    got = run(body, [x, w, bias], torch.empty(expected.shape, dtype=TORCH[dtype]))
+    check(got, expected, HALF_ULPS, 2e-5)
+
+
+def test_what_is_left_out_says_so():
+    def refused(call, text):
+        @pypto.frontend.jit
+        def kernel(x: pypto.Tensor([1, 2, 8], FP32)):
+            call(x)
+
+        with pytest.raises(NotImplementedError, match=text):
+            pypto.ir.compile(kernel)
+
+    refused(lambda x: pypto.conv(x, x, FP32, [1], [0], [1], transposed=True), "transposed=True")
+    refused(pypto.quant_mx, "FP8")
+    refused(lambda x: pypto.scaled_mm(x, x), "FP8")
