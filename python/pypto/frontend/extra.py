@@ -11,8 +11,9 @@ from pypto.frontend.matrix import matmul
 from pypto.frontend.movement import index_select
 from pypto.frontend.places import trace_error
 from pypto.frontend.reductions import amax, sum
-from pypto.frontend.symbolic import as_int
+from pypto.frontend.symbolic import as_int, static_int
 from pypto.frontend.tensor import Tensor
+from pypto.frontend.tracer import require
 
 
 def interleave(x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -63,11 +64,11 @@ def transposed_batchmatmul(a: Any, b: Any, out_dtype: Any) -> Tensor:
 
 
 def gather_in_ub(param: Any, indices: Any, block_table: Any, block_size: int, axis: int = -2) -> Tensor:
-    """Rows of a paged tensor [rows, width] at logical indices, through a block table of one row.
+    """Rows of the paged tensor [rows, width] under a view at logical indices, through a block table of one row.
 
     Index i is row `block_table[0, i // block_size] * block_size + i % block_size`; the result is [k, width].
     """
-    from pypto.frontend.operations import reshape
+    from pypto.frontend.operations import reshape, view
 
     source, table = to_tensor_argument(param, "gather_in_ub()"), to_tensor_argument(block_table, "gather_in_ub()")
     places = to_tensor_argument(indices, "gather_in_ub()")
@@ -80,7 +81,29 @@ def gather_in_ub(param: Any, indices: Any, block_table: Any, block_size: int, ax
     pages = reshape(cast_to(table, DataType.DT_INT32), [table.static_shape("gather_in_ub()")[1]])
     page = index_select(pages, 0, floor_div(flat, block_size))
     row = add(mul(page, block_size), remainder(flat, block_size))
-    return index_select(source, 0, row)
+    result = index_select(_under(source), 0, row)
+    valid, shape = source.valid_shape, source.static_shape("gather_in_ub()")
+    if valid[1] == shape[1]:
+        return result
+    narrowed: Tensor = view(result, [count, shape[1]], [0, 0], valid_shape=[result.valid_shape[0], valid[1]])
+    return narrowed
+
+
+# Rows of a window that covers a tensor of any number of them; what lies behind its end is padding.
+_MOST_ROWS = 2**31 - 1
+
+
+def _under(source: Tensor) -> Tensor:
+    """The tensor under a view in its width, whole in its rows."""
+    from pypto.frontend.operations import view
+
+    base = require("gather_in_ub()").bases.get(source.id, source)
+    width = source.static_shape("gather_in_ub()")[1]
+    rows = static_int(base.shape[0])
+    if base.dim != 2 or base is source:
+        return source
+    whole: Tensor = view(base, [_MOST_ROWS if rows is None else rows, width], [0, 0])
+    return whole
 
 
 def gather_in_l1(

@@ -148,7 +148,9 @@ def view(x: Any, shape: Any = None, offsets: Any = None, *, valid_shape: Any = N
     if valid and len(valid) != rank:
         raise trace_error(ValueError, f"view(): valid_shape has {len(valid)} entries for a tensor of {rank} dims")
     exprs = [to_expr(trace, start, "view()") for start in starts]
-    return make(trace, trace.build("slice", source.use(), extents, exprs, valid))
+    window = trace.build("slice", source.use(), extents, exprs, valid)
+    trace.bases[window] = trace.bases.get(source.id, source)
+    return make(trace, window)
 
 
 def assemble(src: Any, offsets: Any = None, dst: Any = None, parallel: bool = False) -> None:

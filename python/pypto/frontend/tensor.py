@@ -99,6 +99,11 @@ class Tensor(TensorMethods):
     ndim = dim
 
     @property
+    def id(self) -> int:
+        """The tensor of the program that the object holds now."""
+        return self._id
+
+    @property
     def scope(self) -> Scope:
         """The block in which the object was made; it can be used while that is open."""
         return self._scope

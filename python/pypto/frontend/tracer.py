@@ -119,6 +119,7 @@ class Trace:
         self.parameters: dict[str, Any] = {}
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.starts_over = False  # facts were found that change what was traced before
+        self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
         self._tensors = 0
         self._flows = 0
         self._constants: dict[int, int] = {}

@@ -213,3 +213,24 @@ def test_any_integers(name):
         assert out.tolist() == [(value + 2**31) % 2**32 - 2**31 for value in expected]
 
     compare()
+
+
+def test_gather_in_ub_addresses_the_tensor_under_the_view():
+    rows = pypto.frontend.dynamic("rows")
+
+    @pypto.frontend.jit
+    def kernel(
+        cache: pypto.Tensor([rows, 16], pypto.DT_FP32), i: pypto.Tensor([1, 5], pypto.DT_INT32),
+        table: pypto.Tensor([1, 3], pypto.DT_INT32), out: pypto.Tensor([5, 16], pypto.DT_FP32),
+    ):  # fmt: skip
+        window = pypto.view(cache, [5, 16], [0, 0])
+        out[:] = experimental.gather_in_ub(window, i, table, 4, -2)
+
+    table = torch.tensor([[3, 0, 5]], dtype=torch.int32)
+    indices = torch.tensor([[0, 11, 4, 5, 7]], dtype=torch.int32)
+    places = table[0].long()[indices[0].long() // 4] * 4 + indices[0].long() % 4
+    program = ir.compile(kernel)
+    for count in (24, 100):
+        cache, out = torch.randn(count, 16), torch.empty(5, 16)
+        program(cache, indices, table, out)
+        assert torch.equal(out, cache[places])
