@@ -9,7 +9,7 @@ from pypto.dtypes import DataType, bytes_of, is_float
 from pypto.frontend.arguments import to_dim, to_dtype_argument, to_extents, to_static_extents, to_tensor_argument
 from pypto.frontend.elementwise import add, cast_to, emit, floor_div, remainder
 from pypto.frontend.places import trace_error
-from pypto.frontend.symbolic import SymbolicScalar, as_int, minimum
+from pypto.frontend.symbolic import SymbolicScalar, as_int, minimum, static_int
 from pypto.frontend.tensor import Tensor, declare
 
 
@@ -146,6 +146,25 @@ def index_select(x: Any, dim: int, index: Any) -> Tensor:
     return result
 
 
+# Extent of a window over a dim of any size; what lies behind its end is padding.
+_MOST = 2**31 - 1
+
+
+def _window(target: Tensor) -> Tensor:
+    """The tensor as an operand; one whose first dim is dynamic as a window that covers it."""
+    extents = [static_int(extent) for extent in target.shape]
+    if extents[0] is not None or None in extents[1:]:
+        return target
+    window: Tensor = _shapes().view(target, [_MOST, *extents[1:]], [0] * len(extents))
+    return window
+
+
+def _update(target: Tensor, name: str, inputs: list[Any], **attributes: Any) -> None:
+    """Writes the operation on the target back into it; the core does so where the target lies."""
+    result = emit(name, [_window(target), *inputs], **attributes)
+    _shapes().write_region(target, result, [0] * target.dim)
+
+
 _SCATTER_MODES = {None: 0, "add": 1, "multiply": 2}
 
 
@@ -160,8 +179,11 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Te
 
 def scatter_(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Tensor:
     """The same into x itself; returns x."""
-    target = to_tensor_argument(x, "scatter_()")
-    target.move(scatter(target, dim, index, src, reduce=reduce))
+    target, indices = to_tensor_argument(x, "scatter_()"), to_tensor_argument(index, "scatter_()")
+    if reduce not in _SCATTER_MODES:
+        raise trace_error(ValueError, f"scatter_(): reduce is None, 'add' or 'multiply', got {reduce!r}")
+    axis = to_dim(dim, target.dim, "scatter_()")
+    _update(target, "_scatter", [indices, src, _SCATTER_MODES[reduce]], axis=axis)
     return target
 
 
@@ -174,8 +196,9 @@ def index_add(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tens
 
 def index_add_(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tensor:
     """The same into x itself; returns x."""
-    target = to_tensor_argument(x, "index_add_()")
-    target.move(index_add(target, dim, index, src, alpha=alpha))
+    target, indices = to_tensor_argument(x, "index_add_()"), to_tensor_argument(index, "index_add_()")
+    inputs = [indices, to_tensor_argument(src, "index_add_()"), alpha]
+    _update(target, "_index_add", inputs, axis=to_dim(dim, target.dim, "index_add_()"))
     return target
 
 
@@ -196,14 +219,14 @@ def index_put_(x: Any, indices: Any, values: Any, accumulate: bool = False) -> N
     if not 1 <= len(given) <= 4:
         raise trace_error(ValueError, f"index_put_(): expected 1 to 4 index tensors, got {len(given)}")
     source = to_tensor_argument(values, "index_put_()")
-    target.move(emit("_index_put", [target, source, 1 if accumulate else 0, *given]))
+    _update(target, "_index_put", [source, 1 if accumulate else 0, *given])
 
 
 def scatter_update(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """Rows of x replaced at index[b, s]; x is [rows, d], or [blocks, block_size, 1, d] with src [b, s, 1, d]."""
     target, indices = to_tensor_argument(x, "scatter_update()"), to_tensor_argument(index, "scatter_update()")
     source = to_tensor_argument(src, "scatter_update()")
-    shape = list(target.static_shape("scatter_update()"))
+    shape = [static_int(extent) for extent in target.shape]
     places = list(indices.static_shape("scatter_update()"))
     sound = len(shape) in (2, 4) and to_dim(dim, len(shape), "scatter_update()") == len(shape) - 2
     if not sound or len(places) != 2 or (len(shape) == 4 and shape[2] != 1):
@@ -220,7 +243,7 @@ def scatter_update(x: Any, dim: int, index: Any, src: Any) -> Tensor:
         cells = [floor_div(narrow, shape[1]), remainder(narrow, shape[1])]
     else:
         cells = [rows]
-    target.move(emit("_index_put", [target, values, 0, *cells]))
+    _update(target, "_index_put", [values, 0, *cells])
     return target
 
 

@@ -347,3 +347,32 @@ def test_updates_of_a_parameter_copy_nothing_else():
     kernel(cache, torch.tensor([[5, 63, 0]], dtype=torch.int32), rows, out)
     assert torch.equal(cache, expected)
     assert torch.equal(out, expected + 1)
+
+
+def test_updates_of_tensors_with_a_dynamic_dim():
+    blocks, rows = pypto.frontend.dynamic("blocks"), pypto.frontend.dynamic("rows")
+
+    @pypto.frontend.jit
+    def kernel(
+        paged: pypto.Tensor([blocks, 4, 1, 8], pypto.DT_FP16), flat: pypto.Tensor([rows, 8], pypto.DT_FP32),
+        i: pypto.Tensor([2, 3], pypto.DT_INT32), tokens: pypto.Tensor([2, 3, 1, 8], pypto.DT_FP16),
+        values: pypto.Tensor([6, 8], pypto.DT_FP32),
+    ):  # fmt: skip
+        pypto.scatter_update(paged, -2, i, tokens)
+        for _ in pypto.loop(2):
+            pypto.index_add_(flat, 0, pypto.reshape(i, [6]), values)
+            pypto.index_put_(flat, (pypto.reshape(i, [6]),), values, accumulate=True)
+
+    index = torch.tensor([[11, 0, 5], [7, 3, 4]], dtype=torch.int32)
+    program = pypto.ir.compile(kernel)
+    for count in (3, 50):
+        paged, flat = torch.randn(count, 4, 1, 8).half(), torch.randn(count * 4, 8)
+        tokens, added = torch.randn(2, 3, 1, 8).half(), torch.randn(6, 8)
+        expected, sums = paged.clone(), flat.clone()
+        expected.view(-1, 8)[index.reshape(-1).long()] = tokens.view(6, 8)
+        for _ in range(4):
+            sums[index.reshape(-1).long()] += added
+        program(paged, flat, index, tokens, added)
+        assert torch.equal(paged, expected)
+        torch.testing.assert_close(flat, sums)
+    assert program.workspace_budget(blocks=50, rows=200).pools[0].unit < 4096  # no copy of either tensor
