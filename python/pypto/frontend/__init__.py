@@ -17,10 +17,10 @@ from pypto.frontend.tensor import Tensor, tensor
 from pypto.frontend.verify import set_verify_golden_data
 
 __all__ = [
-    "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "JitKernel", "RunMode", "STATIC", "SatStatus",
-    "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec", "TileOpFormat", "ceildiv", "cond",
-    "dynamic", "function", "get_vec_tile_shapes", "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "max",
-    "min", "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar", "tensor",
+    "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "JitKernel", "RunMode", "STATIC",
+    "SatStatus", "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec", "TileOpFormat", "ceildiv",
+    "cond", "dynamic", "function", "get_vec_tile_shapes", "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll",
+    "max", "min", "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar", "tensor",
 ]  # fmt: skip
 __all__ += list(CATALOGUE)
 

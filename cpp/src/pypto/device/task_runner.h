@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "pypto/device/core_scheduler.h"
+#include "pypto/device/fault.h"
 #include "pypto/device/ready_queue.h"
 #include "pypto/device/scratch.h"
 #include "pypto/device/shaken_queue.h"
