@@ -241,9 +241,25 @@ class LeafBuilder {
     out_.uses.erase(std::unique(out_.uses.begin(), out_.uses.end()), out_.uses.end());
   }
 
+  // Elements that a whole operation writes into its first operand, when it is one that does; else `all`.
+  double Updated(double all) const {
+    if (out_.kind != program::LeafKind::kWhole || out_.ops.empty()) return all;
+    const OpProgram& op = out_.ops[0];
+    const bool scatters = op.code == program::OpCode::kScatter || op.code == program::OpCode::kIndexPut;
+    if (!scatters && op.code != program::OpCode::kIndexAdd) return all;
+    const OperandProgram& written = op.inputs[scatters ? 1 : 2];
+    if (written.source != Source::kAccess) return all;
+    double elements = 1;
+    for (int dim = 0; dim < out_.rank; ++dim) {
+      elements *= static_cast<double>(out_.accesses[written.index].extents[dim]);
+    }
+    return std::min(all, elements);
+  }
+
   void EstimateTime() {
     double elements = 1;
     for (int dim = 0; dim < out_.rank; ++dim) elements *= static_cast<double>(out_.tile[dim]);
+    elements = Updated(elements);
     for (const program::LeafOp& op : leaf_.ops) out_.tile_ns += elements * ElementCost(op);
     if (out_.kind == program::LeafKind::kCube) out_.tile_ns = elements * static_cast<double>(leaf_.k_extent) / 40;
   }
