@@ -17,7 +17,7 @@ TEST(GraphBuilder, RandomWindowsKeepProgramOrder) {
   };
   size_t joins = 0;
   for (int round = 0; round < 300; ++round) {
-    const auto leaves = static_cast<uint32_t>(pick(1, 60));
+    const auto leaves = static_cast<uint32_t>(pick(2, 60));
     Window window(leaves);
     window.TouchAtRandom(pick(1, 4), pick);
     joins += window.Build().graph.nodes - leaves;
@@ -81,6 +81,7 @@ TEST(GraphBuilder, OnlyWhatSavesTimeIsShared) {
   EXPECT_FALSE(shared(64, 100'000, true, 2));  // one after another anyway
   EXPECT_FALSE(shared(1, 100'000, false, 2));
   EXPECT_FALSE(shared(64, 100'000, false, 1));
+  EXPECT_FALSE(Window(1).Build(4, true).shared);  // one tile, in whatever order
 }
 
 }  // namespace

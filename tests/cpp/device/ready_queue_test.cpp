@@ -92,7 +92,7 @@ TEST(ReadyQueue, EveryTileOnceAndInOrder) {
     CoreScheduler scheduler(cores);
     for (uint32_t seed = 0; seed < 60; ++seed) {
       const Picker pick(seed);
-      const auto leaves = static_cast<uint32_t>(pick(1, 80));
+      const auto leaves = static_cast<uint32_t>(pick(2, 80));
       Window window(leaves, 3000);
       for (uint32_t i = 0; i < leaves; ++i) window.SetTiles(i, pick(0, 3) == 0 ? pick(2, 40) : 1);
       window.TouchAtRandom(pick(1, 6), pick);
@@ -154,7 +154,7 @@ TEST(ShakenQueue, EveryTileOnceAndInOrder) {
     for (uint32_t seed = 1; seed < 40; ++seed) {
       ShakenQueue queue(seed);
       const Picker pick(seed);
-      const auto leaves = static_cast<uint32_t>(pick(1, 60));
+      const auto leaves = static_cast<uint32_t>(pick(2, 60));
       Window window(leaves, 3000);
       for (uint32_t i = 0; i < leaves; ++i) window.SetTiles(i, pick(1, 7));
       window.TouchAtRandom(pick(1, 6), pick);
