@@ -65,6 +65,24 @@ def dynamic(x: pypto.Tensor([ROWS, COLUMNS], FP32), out: pypto.Tensor([ROWS, COL
         out[i : i + 8, 0:128] = twice[i : i + 8, 0:128] * 2.0
 
 
+@pypto.frontend.jit
+def data_dependent(
+    x: pypto.Tensor([64, 16], FP32), counts: pypto.Tensor([4], pypto.DT_INT32), out: pypto.Tensor([64, 16], FP32)
+):
+    """Trip counts are read from a parameter and from a tensor that earlier instances write."""
+    blocks = counts + 1
+    for b in pypto.loop(4):
+        rows = x[b * 16 : b * 16 + 16, :] * 2.0
+        kept = pypto.tensor([16, 16], FP32, "kept")
+        for i in pypto.loop(blocks[b]):
+            part = rows[i * 4 : i * 4 + 4, :]
+            kept[i * 4 : i * 4 + 4, :] = pypto.matmul(part, x[0:16, :], FP32) + 1.0
+        for i in pypto.loop(counts[b] + 1):
+            out[b * 16 + i * 4 : b * 16 + i * 4 + 4, :] = kept[i * 4 : i * 4 + 4, :] * 0.5
+        for i in pypto.loop(blocks[b], 4):
+            out[b * 16 + i * 4 : b * 16 + i * 4 + 4, :] = rows[i * 4 : i * 4 + 4, :]
+
+
 def assembled_golden(x):
     return ((x @ x[:16] + 1) * 2,)
 
@@ -88,6 +106,13 @@ def dynamic_golden(x):
     return ((x - x.amax(-1, keepdim=True)) * 2,)
 
 
+def data_dependent_golden(x, counts):
+    product, computed = (x * 2) @ x[:16] * 0.5 + 0.5, torch.zeros(64, 1, dtype=torch.bool)
+    for b, count in enumerate(counts):
+        computed[b * 16 : b * 16 + 4 * (int(count) + 1)] = True
+    return (torch.where(computed, product, x * 2),)
+
+
 CASES = {
     "assembled": (assembled, assembled_golden, (64, 16), (64, 16), {}),
     "exclusive": (exclusive, exclusive_golden, (64, 16), (64, 16), {}),
@@ -95,7 +120,9 @@ CASES = {
     "generations": (generations, generations_golden, (16, 16), (48, 16), {}),
     "dynamic": (dynamic, dynamic_golden, (40, 100), (40, 100), {}),
     "dynamic_small": (dynamic, dynamic_golden, (3, 7), (3, 7), {}),
+    "data_dependent": (data_dependent, data_dependent_golden, (64, 16), (64, 16), {}),
 }
+COUNTS = torch.tensor([2, 0, 3, 1], dtype=torch.int32)
 
 
 @pytest.fixture(params=CASES)
@@ -104,8 +131,9 @@ def case(request, worker, record_log):
     kernel, golden, shape, out_shape, options = CASES[request.param]
     x = torch.randn(shape, generator=torch.Generator().manual_seed(3))
     dims = {"rows": shape[0], "columns": shape[1]} if kernel is dynamic else {}
-    expected = [each.float() for each in golden(x.double())]
-    return Bench(worker, record_log, kernel, [x], [out_shape], dims), expected, options
+    more = [COUNTS] if kernel is data_dependent else []
+    expected = [each.float() for each in golden(x.double(), *more)]
+    return Bench(worker, record_log, kernel, [x, *more], [out_shape], dims), expected, options
 
 
 def check_outputs(run, expected):
@@ -181,6 +209,16 @@ def test_several_generations_are_alive_in_one_task(worker, record_log):
     assert run.recommended == [16, 4, 0]
     run = Bench(worker, record_log, exclusive, [torch.randn(64, 16)], [(64, 16)]).run()
     assert run.recommended == [16, 0, 8]
+
+
+@pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0, 0, 0], [3, 3, 3, 3]])
+def test_a_value_that_a_pending_instance_writes_closes_the_task(worker, record_log, counts):
+    inputs = [torch.randn(64, 16), torch.tensor(counts, dtype=torch.int32)]
+    run = Bench(worker, record_log, data_dependent, inputs, [(64, 16)]).run()
+    check_outputs(run, [data_dependent_golden(*inputs)[0]])
+    instances = 1 + sum(1 + 2 * (count + 1) + (3 - count) for count in counts)
+    # Only the sum is waited for; reads of the parameter and later reads of the sum close nothing.
+    assert [task.stitch_count for task in run.report.tasks] == [1, instances - 1]
 
 
 def test_parallel_iterations_spread_over_the_copies(worker, record_log):
