@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, overload
 
 from pypto import _core
 from pypto.errors import fe_error
-from pypto.frontend import options, trace_kernel, verify
+from pypto.frontend import image_cache, options, trace_kernel, verify
 from pypto.frontend.captures import CaptureKey, value_key
 from pypto.frontend.guards import Guards, is_comparable
 from pypto.frontend.options import GROUPS, KernelOptions
@@ -137,12 +137,26 @@ class JitKernel(_core.KernelCall):
                 self._cache.move_to_end(key)
                 return image
             self._misses += 1
-            image = self._prepare().compile(request, platform)
+            image = self._read_or_compile(request, platform)
             self._cache[key] = image
             while len(self._cache) > MAX_CACHED:
                 self._cache.popitem(last=False)
                 self._forget_calls()
             return image
+
+    def _read_or_compile(self, request: Request, platform: str) -> Any:
+        """The image from the folder of images, if there is one and it holds it; else made, and kept there."""
+        tensors = [(bound.name, bound.dtype, bound.dims) for bound in request.tensors]
+        scalars = [(name, request.constants[name]) for name in sorted(request.constants)]
+        asked = (tensors, scalars, request.run_time, platform, request.settings.key)
+        entry = image_cache.entry(self.function, self.signature, asked)
+        image = entry.read() if entry is not None else None
+        if image is None:
+            image = self._prepare().compile(request, platform)
+            image_cache.count("compiled")
+            if entry is not None:
+                entry.write(image)
+        return image
 
     def _call(self, *arguments: Any, **keywords: Any) -> tuple[Any, int, Any, list[Any]] | None:
         """A direct call as the core has not seen it before: compiles for these arguments if need be and runs.

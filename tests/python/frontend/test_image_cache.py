@@ -1,0 +1,235 @@
+"""PYPTO_CACHE_DIR: compiled images that other processes take from a folder."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+import torch
+from frontend_samples import Sample
+
+import pypto
+from pypto import ir
+from pypto.frontend import image_cache
+from pypto.frontend.image_cache import UnstableError, content_digest
+
+FP32 = pypto.DT_FP32
+T = pypto.Tensor
+
+SCRIPT = """
+    import json
+    import torch
+    import pypto
+    from scales import scale, Tile
+
+    @pypto.frontend.jit
+    def kernel(x: pypto.Tensor([8], pypto.DT_FP32), out: pypto.Tensor([8], pypto.DT_FP32), n):
+        pypto.set_vec_tile_shapes(Tile().width)
+        out[:] = scale(x) + n
+
+    x, out = torch.arange(8.0), torch.zeros(8)
+    kernel(x, out, 1)
+    kernel(x, out, 1)
+    print(json.dumps([out[1].item(), vars(pypto.frontend.image_cache_info()), kernel.cache_info().misses]))
+"""
+SCALES = """
+    import dataclasses
+    FACTOR = 2.0
+
+    @dataclasses.dataclass
+    class Tile:
+        width: int = 8
+
+    def scale(x):
+        return x * FACTOR
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "images"))
+    return tmp_path / "images"
+
+
+@pytest.fixture
+def script(tmp_path, folder):
+    """Runs the script with these scales in a process of its own: what it printed."""
+
+    def run(scales: str = SCALES, text: str = SCRIPT):
+        (tmp_path / "scales.py").write_text(textwrap.dedent(scales))
+        (tmp_path / "script.py").write_text(textwrap.dedent(text))
+        done = subprocess.run(
+            [sys.executable, "-B", str(tmp_path / "script.py")],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def new_counts(before):
+    now = image_cache.image_cache_info()
+    return tuple(getattr(now, f.name) - getattr(before, f.name) for f in dataclasses.fields(now))
+
+
+def make_kernel(factor=2.0):
+    @pypto.frontend.jit
+    def kernel(x: T([pypto.STATIC], FP32), out: T([pypto.STATIC], FP32)):
+        out[:] = x * factor
+
+    return kernel
+
+
+def test_another_process_compiles_nothing(script, folder):
+    first = {"read": 0, "written": 1, "damaged": 0, "compiled": 1}
+    again = {"read": 1, "written": 0, "damaged": 0, "compiled": 0}
+    assert script() == [3.0, first, 1]
+    assert script() == [3.0, again, 1]
+    assert len(list(folder.glob("*.pypto"))) == 1
+    assert script(SCALES.replace("FACTOR = 2.0", "FACTOR = 3.0")) == [4.0, first, 1]
+    assert script(SCALES.replace("x * FACTOR", "x * FACTOR * 2")) == [5.0, first, 1]
+    assert script(SCALES.replace("width: int = 8", "width: int = 4")) == [3.0, first, 1]
+    assert script(text=SCRIPT.replace("+ n", "- n")) == [1.0, first, 1]
+    assert script(text=SCRIPT.replace("out, 1)", "out, 2)")) == [4.0, first, 1]
+    assert script() == [3.0, again, 1]
+
+
+def test_off_by_default(monkeypatch, tmp_path):
+    monkeypatch.delenv("PYPTO_CACHE_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    before = image_cache.image_cache_info()
+    make_kernel().compile(Sample((8,)), Sample((8,)))
+    assert new_counts(before) == (0, 0, 0, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_asked_takes_part(folder):
+    samples = Sample((8,)), Sample((8,))
+    before = image_cache.image_cache_info()
+    programs = [make_kernel().compile(*samples), make_kernel().compile(*samples)]
+    assert new_counts(before) == (1, 1, 0, 1)
+    assert programs[0].fingerprint == programs[1].fingerprint
+    assert programs[0].to_text() == programs[1].to_text()
+    make_kernel(3.0).compile(*samples)
+    make_kernel().compile(Sample((9,)), Sample((9,)))
+    make_kernel().compile(*samples, platform="a5sim")
+    with pypto.options(runtime_options={"device_sched_parallelism": 2}):
+        make_kernel().compile(*samples)
+    assert new_counts(before) == (1, 5, 0, 5)
+    assert len(list(folder.iterdir())) == 5
+
+
+def test_files_are_programs(folder):
+    program = make_kernel().compile(Sample((8,)), Sample((8,)))
+    (path,) = folder.iterdir()
+    assert ir.load(path).fingerprint == program.fingerprint
+
+
+def test_damaged_files_are_written_again(folder):
+    samples = Sample((8,)), Sample((8,))
+    make_kernel().compile(*samples)
+    (path,) = folder.iterdir()
+    good = path.read_bytes()
+    damages = [b"", b"junk", good[: len(good) // 2], good[:-1]]
+    damages += [good[:at] + bytes([good[at] ^ 0x40]) + good[at + 1 :] for at in range(0, len(good), len(good) // 40)]
+    for data in damages:
+        path.write_bytes(data)
+        before = image_cache.image_cache_info()
+        make_kernel().compile(*samples)
+        assert new_counts(before) == (0, 1, 1, 1)
+        assert path.read_bytes() == good
+
+
+def test_many_writers_leave_whole_files(folder):
+    failures = []
+
+    def write():
+        try:
+            for size in range(1, 9):
+                make_kernel().compile(Sample((size,)), Sample((size,)))
+        except Exception as error:  # noqa: BLE001  said by the test
+            failures.append(error)
+
+    before = image_cache.image_cache_info()
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    files = list(folder.iterdir())
+    assert len(files) == 8 and all(file.suffix == ".pypto" for file in files)
+    read, written, damaged, compiled = new_counts(before)
+    assert damaged == 0 and written == compiled and read + compiled == 32
+    for file in files:
+        ir.load(file)
+
+
+def test_a_folder_that_cannot_be_written_stops_nothing(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path / "file"))
+    x, out = torch.ones(8), torch.zeros(8)
+    before = image_cache.image_cache_info()
+    make_kernel()(x, out)
+    assert out.tolist() == [2.0] * 8
+    assert new_counts(before) == (0, 0, 0, 1)
+
+
+def test_kernels_that_depend_on_objects_without_content_are_not_kept(folder):
+    weight = torch.ones(1)
+
+    @pypto.frontend.jit
+    def kernel(x: T([8], FP32)):
+        x[:] = x * weight.item()
+
+    before = image_cache.image_cache_info()
+    kernel.compile()
+    assert new_counts(before) == (0, 0, 0, 1)
+    assert not folder.exists()
+
+
+class Config:
+    step = 2
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def twice(self):
+        return self.rows * 2
+
+
+def test_content():
+    assert content_digest([1, {"a": (2.0, None)}]) == content_digest([1, {"a": (2.0, None)}])
+    different = [1, 1.0, True, "1", b"1", -0.0, 0.0, [1], (1,), {1}, {1: 1}, float("nan"), pypto.DT_FP32, torch.float32,
+                 range(1), pypto.Element(FP32, 1), pypto.Element(FP32, 2), Config, Config(1), Config(2),
+                 (lambda x: x), (lambda x: x + 1), len, max, torch, json]  # fmt: skip
+    assert len({content_digest(value) for value in different}) == len(different)
+    assert content_digest({"b", "a", "c"}) == content_digest({"c", "b", "a"})
+    assert content_digest(Config(1)) == content_digest(Config(1))
+    cycle = [1]
+    cycle.append(cycle)
+    assert content_digest(cycle) == content_digest(cycle)
+
+
+@pytest.mark.parametrize("value", [object(), torch.ones(1), threading.Lock(), [1].append])
+def test_no_content(value):
+    with pytest.raises(UnstableError):
+        content_digest(value)
+
+
+def test_many_shapes_stay_bounded():
+    kernel = make_kernel()
+    for size in range(1, 601):
+        kernel.compile(Sample((size,)), Sample((size,)))
+    assert kernel.cache_info() == (0, 600, 512, 512)
+    kernel.compile(Sample((600,)), Sample((600,)))
+    assert kernel.cache_info().hits == 1
+    kernel.compile(Sample((1,)), Sample((1,)))  # the least recently used is gone
+    assert kernel.cache_info().misses == 601
