@@ -6,6 +6,7 @@ from typing import Any
 
 from pypto.frontend.annotations import DYN, DYNAMIC, STATIC, DynamicDim, StaticDim, TensorSpec, TileOpFormat, dynamic
 from pypto.frontend.arguments import Element
+from pypto.frontend.formats import from_torch, nd_to_nz, nz_shape, nz_to_nd
 from pypto.frontend.image_cache import ImageCacheInfo, image_cache_info
 from pypto.frontend.kernel import CacheInfo, JitKernel, function, jit
 from pypto.frontend.loops import cond, is_loop_begin, is_loop_end, loop, loop_unroll
@@ -20,9 +21,9 @@ from pypto.frontend.verify import set_verify_golden_data
 __all__ = [
     "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "ImageCacheInfo", "JitKernel",
     "RunMode", "STATIC", "SatStatus", "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec",
-    "TileOpFormat", "ceildiv", "cond", "dynamic", "function", "get_vec_tile_shapes", "image_cache_info",
-    "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "max", "min", "set_cube_tile_shapes",
-    "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar", "tensor",
+    "TileOpFormat", "ceildiv", "cond", "dynamic", "from_torch", "function", "get_vec_tile_shapes", "image_cache_info",
+    "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "max", "min", "nd_to_nz", "nz_shape", "nz_to_nd",
+    "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar", "tensor",
 ]  # fmt: skip
 __all__ += list(CATALOGUE)
 

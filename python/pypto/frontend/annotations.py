@@ -60,6 +60,12 @@ class TensorSpec:
     format: TileOpFormat | None = None
     name: str = ""
     given: dict[str, Any] = field(default_factory=dict)
+    data: Any = None  # of `from_torch`: the host's tensor
+
+    @property
+    def shape(self) -> list[Any]:
+        """The dims: sizes, -1 for dynamic ones, pypto.STATIC for free ones."""
+        return [-1 if isinstance(dim, DynamicDim) else dim for dim in self.dims]
 
     def to_tensor(self) -> TensorSpec:
         """Marks the annotation of a tensor parameter."""

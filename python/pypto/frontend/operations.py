@@ -131,11 +131,16 @@ def unsqueeze(x: Any, dim: int) -> Tensor:
 
 
 def view(x: Any, shape: Any = None, offsets: Any = None, *, valid_shape: Any = None, dtype: Any = None) -> Tensor:
-    """A window of static extent at offsets that may be symbolic; past the end of x it is padding."""
+    """A window of static extent at offsets that may be symbolic; past the end of x it is padding.
+
+    `view(x, dtype=dt)` is all of x with its bytes read as another dtype; the last dim is rescaled.
+    """
     source = to_tensor_argument(x, "view()")
     trace = require("view()")
     if dtype is not None:
-        raise trace_error(NotImplementedError, "view(dtype=) is not in this version; use pypto.cast")
+        if shape is not None or offsets is not None or valid_shape is not None:
+            raise trace_error(TypeError, "view(): dtype= stands alone; take the window before or after it")
+        return movement.reinterpreted(source, to_dtype_argument(dtype, "view()"))
     if shape is None:
         raise trace_error(TypeError, "view(): missing the shape of the window")
     rank = source.dim

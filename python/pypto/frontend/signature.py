@@ -11,6 +11,7 @@ from typing import Any
 from pypto.dtypes import DataType, from_host_dtype
 from pypto.errors import fe_error
 from pypto.frontend.annotations import DynamicDim, StaticDim, TensorSpec
+from pypto.frontend.formats import format_of
 
 NO_DEFAULT = inspect.Parameter.empty
 _MAX_BOUND = 1024
@@ -152,6 +153,8 @@ class Signature:
         if sample is None:
             name, spec = self.tensors[index]
             return BoundTensor(name, self._declared_dtype(name, spec), self._declared_dims(name, spec))
+        if self.tensors[index][1].format is not None:
+            self._check_format(index, sample)
         key = (index, tuple(sample.shape), sample.dtype)
         bound = self._bound.get(key)
         if bound is None:
@@ -159,6 +162,17 @@ class Signature:
                 self._bound.clear()
             bound = self._bound[key] = self._bind_sample(index, sample)
         return bound
+
+    def _check_format(self, index: int, sample: Any) -> None:
+        """A layout that was declared is compared with that of a tensor on an NPU."""
+        name, spec = self.tensors[index]
+        layout = format_of(sample)
+        if spec.format is not None and layout is not None and layout != spec.format:
+            raise fe_error(
+                ValueError,
+                f"The format of {ordinal(index)} input tensor '{name}' ({layout.name}) does not match the format of "
+                f"input tensor definition ({spec.format.name}).",
+            )
 
     def _bind_sample(self, index: int, sample: Any) -> BoundTensor:
         name, spec = self.tensors[index]
