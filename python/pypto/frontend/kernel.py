@@ -16,6 +16,7 @@ from pypto.frontend import image_cache, options, trace_kernel, verify
 from pypto.frontend.captures import CaptureKey, value_key
 from pypto.frontend.guards import Guards, is_comparable
 from pypto.frontend.options import GROUPS, KernelOptions
+from pypto.frontend.recording import Recording
 from pypto.frontend.signature import Signature, is_tensor_argument
 from pypto.frontend.trace_kernel import Request
 
@@ -222,8 +223,22 @@ def jit(function: Any = None, /, **keywords: Any) -> Any:
     return decorate(function)
 
 
-def function(target: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a helper that kernels call; plain functions are traced without it just as well."""
-    if not isinstance(target, types.FunctionType):
+@overload
+def function(target: str, /, *tensors: Any) -> Recording: ...
+
+
+@overload
+def function(target: Callable[..., Any], /) -> Callable[..., Any]: ...
+
+
+def function(target: Any, /, *tensors: Any) -> Any:
+    """Marks a helper that kernels call; plain functions are traced without it just as well.
+
+    With a name and tensors it is a recording: `with pypto.function("name", a, b):` makes a kernel of the block, which
+    `pypto.runtime._device_run_once_data_from_host` runs.
+    """
+    if isinstance(target, str):
+        return Recording(target, tensors)
+    if not isinstance(target, types.FunctionType) or tensors:
         raise fe_error(TypeError, f"function() decorates a function, got {type(target).__name__}")
     return target

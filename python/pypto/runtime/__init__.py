@@ -5,7 +5,12 @@ from __future__ import annotations
 from pypto._core import Completion, DeviceTensor, RegistrationHandle, WorkspaceReport, WorkspaceTask
 from pypto.runtime.benchmark import BenchmarkStats, benchmark
 from pypto.runtime.config import RunConfig
-from pypto.runtime.dispatch import default_platform, dispatch_kernel
+from pypto.runtime.dispatch import (
+    _device_run_once_data_from_host,
+    default_platform,
+    dispatch_kernel,
+    keep_recorded,
+)
 from pypto.runtime.log import log
 from pypto.runtime.run import RunResult, compare_outputs, run
 from pypto.runtime.trace import trace
@@ -21,10 +26,12 @@ __all__ = [
     "RunResult",
     "WorkspaceReport",
     "WorkspaceTask",
+    "_device_run_once_data_from_host",
     "benchmark",
     "compare_outputs",
     "default_platform",
     "dispatch_kernel",
+    "keep_recorded",
     "log",
     "run",
     "trace",
