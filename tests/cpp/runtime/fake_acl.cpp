@@ -155,10 +155,10 @@ aclError KernelArgsFinalize(aclrtArgsHandle) { return 0; }
 aclError LaunchWithConfig(aclrtFuncHandle, uint32_t, aclrtStream, aclrtLaunchKernelCfg*, aclrtArgsHandle, void*) {
   return Queue(argument_list.data(), argument_list.size()), 0;
 }
-void AppLog(aclLogLevel, const char*, const char*, uint32_t, const char* format, ...) {
+void AppLog(aclLogLevel level, const char*, const char*, uint32_t, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fake->app_log.emplace_back(va_arg(arguments, const char*));
+  fake->app_log.push_back(std::to_string(level) + ' ' + va_arg(arguments, const char*));
   va_end(arguments);
 }
 

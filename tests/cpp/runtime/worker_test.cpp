@@ -214,18 +214,32 @@ TEST_F(WorkerTest, AForkedChildGetsAnErrorAndNoHang) {
   EXPECT_EQ(result, 0);
 }
 
-TEST_F(WorkerTest, WarningsGoToTheLogOfALibraryThatIsNotTheMock) {
-  log::SetLevel(log::Level::kWarning);
+TEST_F(WorkerTest, WarningsAndErrorsGoToTheLogOfALibraryThatIsNotTheMock) {
+  log::SetLevel(log::Level::kInfo);
   log::SetLogRoot((std::filesystem::temp_directory_path() / "pypto_worker_test").string());
   RunConfig config;
   config.platform = "a2a3";
   const auto worker = Open(config, false);
   const TensorRef tensor = *worker->AllocTensor(kShape, DType::kFp32);
+  fake_.app_log.clear();
+  PYPTO_LOG(kInfo, "for our files only");
   PYPTO_LOG(kWarning, "for the library %d", 5);
-  EXPECT_THAT(fake_.app_log, ::testing::Contains("for the library 5"));
+  PYPTO_LOG(kError, "for both %d%%", 6);
+  EXPECT_THAT(fake_.app_log, ::testing::ElementsAre("2 for the library 5", "3 for both 6%"));
   EXPECT_TRUE(worker->Close().ok());
   PYPTO_LOG(kWarning, "after closing");
-  EXPECT_THAT(fake_.app_log, ::testing::Not(::testing::Contains("after closing")));
+  EXPECT_THAT(fake_.app_log, ::testing::Not(::testing::Contains(::testing::HasSubstr("after closing"))));
+  log::ResetLevel();
+}
+
+TEST_F(WorkerTest, NothingGoesToTheLogOfTheMock) {
+  log::SetLevel(log::Level::kWarning);
+  log::SetLogRoot((std::filesystem::temp_directory_path() / "pypto_worker_test").string());
+  const auto worker = Open();
+  ASSERT_TRUE(worker->is_mock());
+  PYPTO_LOG(kWarning, "not for the mock");
+  PYPTO_LOG(kError, "nor this");
+  EXPECT_THAT(fake_.app_log, ::testing::IsEmpty());
   log::ResetLevel();
 }
 

@@ -259,12 +259,28 @@ w.close()
     assert done.stdout == "interrupted True\nusable\n", done.stdout + done.stderr
 
 
-def test_other_threads_run_during_a_long_kernel():
+READ_TRIPS = """
+@pypto.frontend.jit
+def read_trips(trips: pypto.Tensor([1], pypto.DT_INT32), x: pypto.Tensor([256, 256], pypto.DT_FP32),
+               out: pypto.Tensor([256, 256], pypto.DT_FP32)):
+    for i in pypto.loop(trips[0]):
+        out[:] = pypto.exp(x) * 0.5
+
+many = ir.compile(read_trips)
+"""
+LONG_CALLS = {
+    "a scalar says how often": "w.register(compiled)(x, out, 3000)",
+    "a tensor says how often": "w.register(many)(torch.tensor([3000], dtype=torch.int32), x, out)",
+}
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_other_threads_run_during_a_long_kernel(name):
     done = run_python(
         LONG
-        + """
+        + READ_TRIPS
+        + f"""
 w = ChipWorker()
-handle = w.register(compiled)
 ticks = []
 stop = threading.Event()
 def tick():
@@ -273,10 +289,12 @@ def tick():
         time.sleep(0.002)
 thread = threading.Thread(target=tick)
 thread.start()
-handle(x, out, 3000)
+before = len(ticks)
+{LONG_CALLS[name]}
+during = len(ticks) - before
 stop.set()
 thread.join()
-print(len(ticks) > 10)
+print(during > 10)
 """
     )
     assert done.stdout == "True\n", done.stderr
