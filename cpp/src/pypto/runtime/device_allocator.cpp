@@ -117,13 +117,15 @@ Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity, Fit fit) {
   return fit == Fit::kRoomy ? TakeChunk(kChunkBytes, capacity) : TakeTightChunk(capacity);
 }
 
-// A quarter of what is free, so that large blocks find room too, and less where that is refused.
+// A quarter of what is free, so that large blocks find room too, and less where that is refused. Whole blocks of this
+// capacity: a rest would serve smaller ones only.
 Result<uint64_t> DeviceAllocator::TakeTightChunk(uint64_t capacity) {
   PYPTO_ASSIGN_OR_RETURN(const acl::MemoryInfo memory, acl::QueryMemory(table_));
-  uint64_t chunk = std::max(capacity, std::min(kChunkBytes, memory.free / 4) / kGranule * kGranule);
+  const auto whole = [&](uint64_t bytes) { return std::max(capacity, bytes / capacity * capacity); };
+  uint64_t chunk = whole(std::min(kChunkBytes, memory.free / 4));
   Result<uint64_t> start = TakeChunk(chunk, capacity);
   while (!start.ok() && start.status().code() == StatusCode::kOutOfDeviceMemory && chunk > capacity) {
-    chunk = std::max(capacity, chunk / 2 / kGranule * kGranule);
+    chunk = whole(chunk / 2);
     start = TakeChunk(chunk, capacity);
   }
   return start;
