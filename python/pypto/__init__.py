@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pypto import config, experimental, frontend, ir, runtime
     from pypto.config.groups import *  # noqa: F403
     from pypto.frontend import *  # noqa: F403
+    from pypto.frontend._catalogue import *  # noqa: F403
 
 __version__: str = vars(_core)["__version__"]
 
@@ -73,23 +74,25 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """Loads a submodule, or the options or the front end for one of their names."""
-    if name.startswith("__"):
-        raise AttributeError(f"module 'pypto' has no attribute {name!r}")
-    if name in _SUBMODULES:
-        try:
-            return importlib.import_module(f"pypto.{name}")
-        except ModuleNotFoundError as error:
-            if error.name == f"pypto.{name}":
-                raise AttributeError(f"module 'pypto' has no attribute {name!r}") from None
-            raise
-    owner = importlib.import_module("pypto.config" if name in _OPTION_NAMES else "pypto.frontend")
-    if name not in owner.__all__:
-        raise AttributeError(f"module 'pypto' has no attribute {name!r}")
-    value = getattr(owner, name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Loads a submodule, or the options or the front end for one of their names."""
+        if name.startswith("__"):
+            raise AttributeError(f"module 'pypto' has no attribute {name!r}")
+        if name in _SUBMODULES:
+            try:
+                return importlib.import_module(f"pypto.{name}")
+            except ModuleNotFoundError as error:
+                if error.name == f"pypto.{name}":
+                    raise AttributeError(f"module 'pypto' has no attribute {name!r}") from None
+                raise
+        owner = importlib.import_module("pypto.config" if name in _OPTION_NAMES else "pypto.frontend")
+        if name not in owner.__all__:
+            raise AttributeError(f"module 'pypto' has no attribute {name!r}")
+        value = getattr(owner, name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

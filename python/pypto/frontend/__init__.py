@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto.frontend.annotations import DYN, DYNAMIC, STATIC, DynamicDim, StaticDim, TensorSpec, TileOpFormat, dynamic
 from pypto.frontend.arguments import Element
@@ -16,20 +16,26 @@ from pypto.frontend.symbolic import SatStatus, SymbolicScalar, ceildiv, symbolic
 from pypto.frontend.symbolic import maximum as max
 from pypto.frontend.symbolic import minimum as min
 from pypto.frontend.tensor import Tensor, tensor
-from pypto.frontend.verify import set_verify_golden_data
+from pypto.frontend.verify import pass_verify_print, set_verify_golden_data
+
+if TYPE_CHECKING:
+    from pypto.frontend._catalogue import *  # noqa: F403
 
 __all__ = [
     "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "ImageCacheInfo", "JitKernel",
     "RunMode", "STATIC", "SatStatus", "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec",
     "TileOpFormat", "ceildiv", "cond", "dynamic", "from_torch", "function", "get_vec_tile_shapes", "image_cache_info",
     "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "max", "min", "nd_to_nz", "nz_shape", "nz_to_nd",
-    "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar", "tensor",
+    "pass_verify_print", "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar",
+    "tensor",
 ]  # fmt: skip
 __all__ += list(CATALOGUE)
 
 
-def __getattr__(name: str) -> Any:
-    """Operations of the catalogue."""
-    if name in CATALOGUE:
-        return CATALOGUE[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Operations of the catalogue."""
+        if name in CATALOGUE:
+            return CATALOGUE[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

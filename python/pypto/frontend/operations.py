@@ -19,6 +19,7 @@ from pypto.frontend.arguments import (
 )
 from pypto.frontend.elementwise import ELEMENTWISE, emit
 from pypto.frontend.places import trace_error
+from pypto.frontend.ranks import limited
 from pypto.frontend.symbolic import as_int, static_int, to_expr
 from pypto.frontend.tensor import Tensor, make
 from pypto.frontend.tensor_methods import TensorMethods
@@ -186,7 +187,7 @@ def write_region(destination: Tensor, source: Tensor, starts: list[Any]) -> None
 
 # Everything together.
 
-CATALOGUE: dict[str, Any] = {
+_OPERATIONS: dict[str, Any] = {
     **ELEMENTWISE,
     **elementwise.EXPLICIT,
     **reductions.EXPLICIT,
@@ -199,6 +200,7 @@ CATALOGUE: dict[str, Any] = {
         for function in (assemble, cast, clone, full, ones, reshape, transpose, unsqueeze, view, zeros)
     },
 }
+CATALOGUE: dict[str, Any] = {name: limited(name, operation) for name, operation in _OPERATIONS.items()}
 
 # What a tensor does not have as a method: operations whose first argument is no tensor.
 _NO_METHODS = frozenset(
@@ -206,13 +208,10 @@ _NO_METHODS = frozenset(
 )
 
 
-def _add_methods() -> None:
-    for name, function in CATALOGUE.items():
-        if name not in _NO_METHODS and name not in vars(TensorMethods):
-            setattr(TensorMethods, name, function)
-
-
-_add_methods()
+# Operations that are methods of tensors too.
+METHODS = tuple(name for name in CATALOGUE if name not in _NO_METHODS and name not in vars(TensorMethods))
+for _name in METHODS:
+    setattr(TensorMethods, _name, CATALOGUE[_name])
 
 
 def __getattr__(name: str) -> Any:

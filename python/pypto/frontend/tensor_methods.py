@@ -9,7 +9,14 @@ from pypto.frontend.places import trace_error
 from pypto.frontend.tracer import TensorLike
 
 if TYPE_CHECKING:
+    from pypto.frontend._catalogue import CatalogueMethods
     from pypto.frontend.tensor import Tensor
+else:
+
+    class CatalogueMethods:
+        """Stands for the methods of the catalogue, which operations.py adds."""
+
+        __slots__ = ()
 
 
 def _operations() -> Any:
@@ -18,7 +25,7 @@ def _operations() -> Any:
     return operations
 
 
-class TensorMethods(TensorLike):
+class TensorMethods(TensorLike, CatalogueMethods):
     """What a tensor inherits: arithmetic, indexing, and refusals where Python expects a value."""
 
     __slots__ = ()
@@ -170,10 +177,6 @@ class TensorMethods(TensorLike):
     __hash__ = object.__hash__
 
     # Other operations of the catalogue are methods too (operations.py adds them).
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
 
     def assemble(self, src: Any, offsets: Any) -> None:
         """Writes `src` into this tensor at offsets."""

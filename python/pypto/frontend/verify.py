@@ -9,6 +9,7 @@ from typing import Any
 from pypto import _core
 from pypto.config import scopes
 from pypto.errors import VerifyError, fe_error
+from pypto.frontend.places import caller_place
 
 _LOG_INFO = 1
 _goldens: contextvars.ContextVar[tuple[Any, ...] | None] = contextvars.ContextVar("pypto_goldens", default=None)
@@ -54,3 +55,19 @@ def check(runtime: Any, image: Any, tensors: Sequence[Any], tolerance: tuple[flo
         raise VerifyError(f"kernel '{image.name}' differs from its golden data (rtol {rtol:g}, atol {atol:g}):\n{text}")
     for output in outputs:
         _core.write_log(_LOG_INFO, f"kernel={image.name}, verified: {output}")
+
+
+def pass_verify_print(*values: Any) -> None:
+    """Names tensors and numbers to look at, in a kernel; the values themselves are not shown by this version.
+
+    While `enable_pass_verify` is on, each trace writes what they are (dtype, shape, expression) to the log, at INFO.
+    """
+    from pypto.frontend.tensor import Tensor
+    from pypto.frontend.tracer import require
+
+    require("pass_verify_print()")
+    if tolerance_of(scopes.current()) is not None:
+        shown = [value.describe() if isinstance(value, Tensor) else str(value) for value in values]
+        place = caller_place()
+        line = f" at line {place.line}" if place is not None else ""
+        _core.write_log(_LOG_INFO, f"pass_verify_print{line}: {', '.join(shown)}")

@@ -1,6 +1,7 @@
 """Golden data: outputs of direct calls against tensors of the user."""
 
 import contextvars
+import re
 
 import pytest
 import torch
@@ -116,3 +117,24 @@ def test_describe_names_what_has_an_effect():
     for key in ("enable_pass_verify", "pass_verify_pass_filter", "pass_verify_error_tol"):
         assert "no effect" not in lines[f"verify.{key}"]
     assert "no effect" in lines["verify.pass_verify_save_tensor"]
+
+
+def test_pass_verify_print_says_what_the_values_are(tmp_path):
+    @pypto.frontend.jit
+    def kernel(x: pypto.Tensor([pypto.DYN, 8], pypto.DT_FP32), n):
+        pypto.pass_verify_print("before", x, n, x.shape[0] + 1)
+        x[:] = x
+
+    log("info", path=tmp_path)
+    try:
+        kernel.compile(None, 3)
+        with pypto.options(verify_options={"enable_pass_verify": True}):
+            kernel.compile(None, 3)
+    finally:
+        log("environment")
+    (path,) = tmp_path.glob("debug/plog/*.log")
+    lines = {line.partition("pass_verify_print ")[2] for line in path.read_text().splitlines()} - {""}
+    assert len(lines) == 1
+    assert re.match(r"at line \d+: before, \[.*, 8\] DT_FP32, 3, \(.*\+1\)", lines.pop())
+    with pytest.raises(pypto.PyptoError, match=r"pass_verify_print\(\)"):
+        pypto.pass_verify_print(1)
