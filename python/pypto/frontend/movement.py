@@ -21,7 +21,7 @@ def _shapes() -> Any:
 
 def _value_of(destination: Tensor, valid: list[Any]) -> Tensor:
     shape = list(destination.static_shape("view()"))
-    whole = valid == shape
+    whole = [static_int(extent) for extent in valid] == shape
     result: Tensor = _shapes().view(destination, shape, [0] * len(shape), valid_shape=None if whole else valid)
     return result
 
