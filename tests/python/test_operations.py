@@ -276,7 +276,7 @@ def movement_kernel(shape, dtype):
         copied: pypto.Tensor([rows, columns], dtype),
     ):
         pypto.set_vec_tile_shapes(8, 16)
-        turned[:] = pypto.transpose(x, 0, 1)
+        turned[:] = pypto.permute(x, [1, 0]) if dtype == pypto.DT_BOOL else pypto.transpose(x, 0, 1)
         flat[:] = pypto.reshape(x, [rows * columns])
         filled[:] = pypto.full([rows, columns], 3, dtype)
         copied[:] = pypto.clone(x)

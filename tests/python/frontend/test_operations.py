@@ -155,7 +155,7 @@ def test_fills_and_casts():
         (lambda x, y: pypto.sum(x, 2), IndexError, "dim 2 is out of range, expected -2 to 1"),
         (lambda x, y: pypto.sum(x, "0"), TypeError, "expected an int as dim"),
         (lambda x, y: pypto.reshape(x, [5, -1]), ValueError, "element counts differ"),
-        (lambda x, y: pypto.view(x, dtype=FP16), NotImplementedError, "view(dtype=)"),
+        (lambda x, y: pypto.view(x, [1], dtype=FP16), TypeError, "view(): dtype= stands alone"),
         (lambda x, y: pypto.cast(x, 3.5), TypeError, "cast(): expected a data type"),
         (lambda x, y: pypto.full([4], 1.5, INT32), TypeError, "float scalar incompatible"),
         (lambda x, y: pypto.full([4], "1", INT32), TypeError, "full(): expected a number as value"),
