@@ -10,7 +10,16 @@ namespace pypto::bindings::dlpack {
 
 inline constexpr int32_t kDeviceCpu = 1;
 
-enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
+enum TypeCode : uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kBfloat = 4,
+  kBool = 6,
+  kFloat8E4m3fn = 10,
+  kFloat8E5m2 = 12,
+  kFloat8E8m0fnu = 14
+};
 
 struct Device {
   int32_t type;

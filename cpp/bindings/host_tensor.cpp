@@ -72,6 +72,9 @@ bool DTypeOf(dlpack::DataType type, program::DType& out) noexcept {
     case dlpack::kUInt << 8 | 32: out = DType::kUint32; return true;
     case dlpack::kUInt << 8 | 64: out = DType::kUint64; return true;
     case dlpack::kBool << 8 | 8: out = DType::kBool; return true;
+    case dlpack::kFloat8E4m3fn << 8 | 8: out = DType::kFp8E4M3; return true;
+    case dlpack::kFloat8E5m2 << 8 | 8: out = DType::kFp8E5M2; return true;
+    case dlpack::kFloat8E8m0fnu << 8 | 8: out = DType::kFp8E8M0; return true;
     default: return false;
   }
 }

@@ -12,8 +12,12 @@ from pypto import _core
 from pypto.dtypes import (
     DT_BF16,
     DT_BOOL,
+    DT_FP8E4M3,
+    DT_FP8E5M2,
+    DT_FP8E8M0,
     DT_FP16,
     DT_FP32,
+    DT_HF8,
     DT_INT8,
     DT_INT16,
     DT_INT32,
@@ -66,8 +70,9 @@ _OPTION_NAMES = frozenset(
 )  # fmt: skip
 
 __all__ = [
-    "AclError", "CompileError", "DT_BF16", "DT_BOOL", "DT_FP16", "DT_FP32", "DT_INT16", "DT_INT32", "DT_INT64",
-    "DT_INT8", "DT_UINT16", "DT_UINT32", "DT_UINT64", "DT_UINT8", "DataType", "DeviceUnavailableError", "FeError",
+    "AclError", "CompileError", "DT_BF16", "DT_BOOL", "DT_FP16", "DT_FP32", "DT_FP8E4M3", "DT_FP8E5M2", "DT_FP8E8M0",
+    "DT_HF8", "DT_INT16", "DT_INT32", "DT_INT64", "DT_INT8",
+    "DT_UINT16", "DT_UINT32", "DT_UINT64", "DT_UINT8", "DataType", "DeviceUnavailableError", "FeError",
     "OutOfDeviceMemoryError", "ParserError", "PassError", "ProgramFormatError", "PyptoError", "PyptoGeneralError",
     "PyptoRtError", "RenderedParserError", "VerifyError", "WorkspaceError", "__version__", "bytes_of", "config",
     "experimental", "frontend", "ir", "runtime",

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
         DT_UINT16 = 9
         DT_UINT32 = 10
         DT_UINT64 = 11
+        DT_FP8E4M3 = 12
+        DT_FP8E5M2 = 13
+        DT_FP8E8M0 = 14
+        DT_HF8 = 15
 
 else:
     DataType = enum.IntEnum(
@@ -43,11 +47,16 @@ DT_UINT8 = DataType.DT_UINT8
 DT_UINT16 = DataType.DT_UINT16
 DT_UINT32 = DataType.DT_UINT32
 DT_UINT64 = DataType.DT_UINT64
+DT_FP8E4M3 = DataType.DT_FP8E4M3
+DT_FP8E5M2 = DataType.DT_FP8E5M2
+DT_FP8E8M0 = DataType.DT_FP8E8M0
+DT_HF8 = DataType.DT_HF8
 
 _ELEMENT_BYTES = {DataType(row[0]): int(row[3]) for row in _core.DTYPES}
 _KINDS = {DataType(row[0]): str(row[4]) for row in _core.DTYPES}
-_BY_TORCH_NAME = {str(row[2]): DataType(row[0]) for row in _core.DTYPES}
-_TORCH_NAMES = {dtype: name for name, dtype in _BY_TORCH_NAME.items()}
+_TORCH_NAMES = {DataType(row[0]): str(row[2]) for row in _core.DTYPES}
+# Hosts hold what they have no dtype for as UINT8, whose own number is lower.
+_BY_TORCH_NAME = {name: dtype for dtype, name in reversed(_TORCH_NAMES.items())}
 
 
 def bytes_of(dtype: DataType) -> int:
@@ -70,6 +79,11 @@ def from_host_dtype(dtype: Any) -> DataType | None:
     if isinstance(dtype, DataType):
         return dtype
     return _BY_TORCH_NAME.get(str(getattr(dtype, "name", None) or dtype).rpartition(".")[2])
+
+
+def serves(host: DataType, expected: DataType) -> bool:
+    """Whether a host tensor of one dtype is taken where another is declared: UINT8 for HF8."""
+    return host == expected or (host == DT_UINT8 and expected == DT_HF8)
 
 
 def to_dtype(value: Any, what: str) -> DataType:

@@ -86,7 +86,11 @@ typedef enum pypto_dtype {
   PYPTO_UINT8 = 8,
   PYPTO_UINT16 = 9,
   PYPTO_UINT32 = 10,
-  PYPTO_UINT64 = 11
+  PYPTO_UINT64 = 11,
+  PYPTO_FP8E4M3 = 12,
+  PYPTO_FP8E5M2 = 13,
+  PYPTO_FP8E8M0 = 14,
+  PYPTO_HF8 = 15
 } pypto_dtype;
 
 typedef enum pypto_direction {

@@ -142,19 +142,7 @@ def online_softmax_update(m0: Any, l0: Any, o0: Any, m1: Any, l1: Any, o1: Any) 
     return largest, add(mul(l0, old), mul(l1, new)), add(mul(o0, old), mul(o1, new))
 
 
-def quant_mx(*arguments: Any, **options: Any) -> Tensor:
-    """Refused: this version has no FP8 and FP4 dtypes."""
-    raise trace_error(NotImplementedError, "quant_mx(): FP8, FP4 and E8M0 tensors are not in this version")
-
-
-def scaled_mm(*arguments: Any, **options: Any) -> Tensor:
-    """Refused: this version has no FP8 and FP4 dtypes."""
-    raise trace_error(NotImplementedError, "scaled_mm(): FP8, FP4 and E8M0 tensors are not in this version")
-
-
-EXPLICIT = {
-    function.__name__: function for function in (deinterleave, interleave, normal, quant_mx, scaled_mm, uniform)
-}
+EXPLICIT = {function.__name__: function for function in (deinterleave, interleave, normal, uniform)}
 EXPERIMENTAL = {
     function.__name__: function
     for function in (gather_in_l1, gather_in_ub, online_softmax, online_softmax_update, transposed_batchmatmul)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto.dtypes import DataType, is_float
+from pypto.dtypes import DataType, bytes_of, is_float
 from pypto.frontend.arguments import to_dim, to_dtype_argument, to_tensor_argument
 from pypto.frontend.elementwise import ELEMENTWISE, add, cast_to, emit, mul
 from pypto.frontend.places import trace_error
@@ -34,12 +34,7 @@ def matmul(
         raise trace_error(NotImplementedError, "matmul(): c_matrix_nz=True is not supported")
     left, right = to_tensor_argument(a, "matmul()"), to_tensor_argument(b, "matmul()")
     dtype = to_dtype_argument(out_dtype, "matmul()")
-    options = dict(extend_params or {})
-    unknown = set(options) - _EXTENSIONS
-    if unknown:
-        known = ", ".join(sorted(_EXTENSIONS))
-        raise trace_error(ValueError, f"matmul(): unknown extend_params {sorted(unknown)}; known: {known}")
-    options = {name: value for name, value in options.items() if value is not None}
+    options = extensions(extend_params, "matmul()", _EXTENSIONS)
     if options.get("trans_mode") and left.dtype == DataType.DT_FP32:
         left, right = emit("_to_tf32", [left]), emit("_to_tf32", [right])
     transposes = {"a_trans": bool(a_trans), "b_trans": bool(b_trans)}
@@ -55,10 +50,19 @@ def matmul(
         return emit("matmul", [left, right], dtype=int(dtype), **transposes)
     inner = DataType.DT_INT32 if whole else DataType.DT_FP32
     product = emit("matmul", [left, right], dtype=int(inner), **transposes)
-    return _extended(product, dtype, scaled, options)
+    return extended(product, dtype, scaled, options)
 
 
-def _extended(product: Tensor, dtype: DataType, scaled: bool, options: dict[str, Any]) -> Tensor:
+def extensions(extend_params: Any, what: str, known: set[str]) -> dict[str, Any]:
+    """The entries of `extend_params` that are given."""
+    options = dict(extend_params or {})
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise trace_error(ValueError, f"{what}: unknown extend_params {unknown}; known: {', '.join(sorted(known))}")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def extended(product: Tensor, dtype: DataType, scaled: bool, options: dict[str, Any]) -> Tensor:
     """Bias, scale, relu and the one rounding at the end."""
     if "bias_tensor" in options:
         bias = to_tensor_argument(options["bias_tensor"], "matmul()")
@@ -91,9 +95,11 @@ def _ten_bits(value: float) -> float:
 
 
 def matmul_operator(a: Any, b: Any) -> Tensor:
-    """`a @ b`: the dtype of b, INT32 for INT8."""
+    """`a @ b`: the dtype of b, INT32 for INT8, FP32 for floats of 8 bits."""
     right = to_tensor_argument(b, "matmul()")
     dtype = DataType.DT_INT32 if right.dtype == DataType.DT_INT8 else right.dtype
+    if is_float(dtype) and bytes_of(dtype) == 1:
+        dtype = DataType.DT_FP32
     return matmul(a, right, dtype)
 
 

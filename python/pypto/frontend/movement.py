@@ -79,6 +79,11 @@ def _filled_around(source: Tensor, shape: list[int], value: Any, what: str) -> T
     return _value_of(destination, list(shape))
 
 
+def padded_to(source: Tensor, shape: list[int]) -> Tensor:
+    """A larger shape of zeros with the source at its beginning."""
+    return _filled_around(source, shape, 0, "pad()")
+
+
 def _constant_only(mode: str, what: str) -> None:
     if mode != "constant":
         raise trace_error(ValueError, f"{what}: mode is 'constant', got {mode!r}")

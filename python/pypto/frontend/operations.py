@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 from pypto.dtypes import DataType
-from pypto.frontend import convolution, elementwise, extra, matrix, movement, reductions
+from pypto.frontend import convolution, elementwise, extra, matrix, microscaling, movement, reductions
 from pypto.frontend.arguments import (
     Element,
     to_dim,
@@ -194,6 +194,7 @@ _OPERATIONS: dict[str, Any] = {
     **movement.EXPLICIT,
     **matrix.EXPLICIT,
     **extra.EXPLICIT,
+    **microscaling.EXPLICIT,
     **convolution.EXPLICIT,
     **{
         function.__name__: function

@@ -8,7 +8,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from pypto.dtypes import DataType, from_host_dtype
+from pypto.dtypes import DataType, from_host_dtype, serves
 from pypto.errors import fe_error
 from pypto.frontend.annotations import DynamicDim, StaticDim, TensorSpec
 from pypto.frontend.formats import format_of
@@ -177,7 +177,7 @@ class Signature:
     def _bind_sample(self, index: int, sample: Any) -> BoundTensor:
         name, spec = self.tensors[index]
         dtype = from_host_dtype(sample.dtype)
-        if dtype is None or (spec.dtype is not None and spec.dtype != dtype):
+        if dtype is None or (spec.dtype is not None and not serves(dtype, spec.dtype)):
             expected = "a supported dtype" if spec.dtype is None else spec.dtype.name
             got = sample.dtype if dtype is None else dtype.name
             raise fe_error(
@@ -185,7 +185,8 @@ class Signature:
                 f"The dtype of {ordinal(index)} input tensor '{name}' ({got}) does not match the dtype of input tensor "
                 f"definition ({expected}).",
             )
-        return BoundTensor(name, dtype, self._match_dims(index, _shape_of(sample)))
+        declared = dtype if spec.dtype is None else spec.dtype
+        return BoundTensor(name, declared, self._match_dims(index, _shape_of(sample)))
 
     def _match_dims(self, index: int, shape: tuple[int, ...]) -> tuple[int | str | None, ...]:
         name, spec = self.tensors[index]

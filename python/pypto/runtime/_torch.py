@@ -22,6 +22,10 @@ _NAMES = {
     "UINT16": "uint16",
     "UINT32": "uint32",
     "UINT64": "uint64",
+    "FP8E4M3": "float8_e4m3fn",
+    "FP8E5M2": "float8_e5m2",
+    "FP8E8M0": "float8_e8m0fnu",
+    "HF8": "uint8",  # torch has no such dtype
 }
 
 
@@ -36,7 +40,7 @@ def torch_dtype(name: str) -> torch.dtype:
 
 @cache
 def _names_by_dtype() -> dict[object, str]:
-    return {torch_dtype(name): name for name in _NAMES}
+    return {torch_dtype(name): name for name in reversed(_NAMES)}
 
 
 def dtype_name(dtype: Any) -> str:

@@ -113,7 +113,9 @@ TEST_F(ProgramTest, BytesOfDtypes) {
   EXPECT_EQ(pypto_dtype_bytes(PYPTO_FP32), 4u);
   EXPECT_EQ(pypto_dtype_bytes(PYPTO_BF16), 2u);
   EXPECT_EQ(pypto_dtype_bytes(PYPTO_UINT64), 8u);
-  EXPECT_EQ(pypto_dtype_bytes(12), 0u);
+  EXPECT_EQ(pypto_dtype_bytes(PYPTO_FP8E4M3), 1u);
+  EXPECT_EQ(pypto_dtype_bytes(PYPTO_HF8), 1u);
+  EXPECT_EQ(pypto_dtype_bytes(16), 0u);
 }
 
 }  // namespace

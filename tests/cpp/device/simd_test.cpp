@@ -163,6 +163,36 @@ TEST(Simd, ConversionsAgreeBitForBit) {
   }
 }
 
+TEST(Simd, CodesOfEightBitsKeepTheirValuesInEverySet) {
+  const std::vector<float> in = Patterns();
+  std::vector<uint8_t> codes(256);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint8_t>(i);
+  const auto tables = Tables();
+  for (const Format format : {kE4m3, kE5m2, kE8m0, kHf8}) {
+    std::vector<uint8_t> expected(in.size());
+    tables[0]->store[format](expected.data(), 1, in.data(), static_cast<int64_t>(in.size()));
+    for (const KernelTable* table : tables) {
+      std::vector<float> values(256);
+      table->load[format](values.data(), codes.data(), 1, 256);
+      std::vector<uint8_t> back(512, 0xee);
+      table->store[format](back.data(), 2, values.data(), 256);
+      for (size_t i = 0; i < 256; ++i) {
+        ASSERT_EQ(back[2 * i + 1], 0xee);
+        if (!std::isnan(values[i])) ASSERT_EQ(back[2 * i], i) << table->name << " format " << int{format};
+      }
+      std::vector<uint8_t> out(in.size());
+      table->store[format](out.data(), 1, in.data(), static_cast<int64_t>(in.size()));
+      ASSERT_EQ(out, expected) << table->name << " format " << int{format};
+      std::vector<float> fitted = in;
+      table->fit[format](fitted.data(), static_cast<int64_t>(in.size()));
+      for (size_t i = 0; i < in.size(); ++i) {
+        const float value = values[out[i]];
+        ASSERT_TRUE(std::isnan(value) ? std::isnan(fitted[i]) : fitted[i] == value) << table->name << " " << in[i];
+      }
+    }
+  }
+}
+
 TEST(Simd, EveryLengthTouchesItsElementsOnly) {
   for (const KernelTable* table : Tables()) {
     for (int64_t n = 1; n < 70; ++n) {

@@ -34,10 +34,11 @@ SPECIALS = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-30, -1e30, 88.0, -100.0
 
 
 def dtypes_of(name):
-    """(dtype, platform) for every dtype of a row of the table; a5 alone where a2a3 lacks it."""
+    """(dtype, platform) for every dtype of a row but the 8-bit floats; a5 alone where a2a3 lacks it."""
     row = ROWS[name]
     pairs = [(pypto.DataType(number), "a2a3sim") for number in row[6]]
-    return pairs + [(pypto.DataType(number), "a5sim") for number in row[7] if number not in row[6]]
+    pairs += [(pypto.DataType(number), "a5sim") for number in row[7] if number not in row[6]]
+    return [(dtype, platform) for dtype, platform in pairs if dtype in TORCH]
 
 
 def case_id(value):

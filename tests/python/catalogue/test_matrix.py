@@ -118,15 +118,46 @@ def test_conv(shape, kernel, strides, paddings, dilations, groups, dtype):
     check(got, expected, HALF_ULPS, 2e-5)
 
 
-def test_what_is_left_out_says_so():
-    def refused(call, text):
-        @pypto.frontend.jit
-        def kernel(x: pypto.Tensor([1, 2, 8], FP32)):
-            call(x)
+TRANSPOSED = [
+    # x, w, strides, paddings, dilations, output paddings, groups
+    ((2, 3, 9), (3, 5, 4), [2], [1], [1], [1], 1),
+    ((1, 4, 6), (4, 2, 3), [3], [0], [2], [2], 2),
+    ((1, 2, 5), (2, 3, 1), [1], [0], [1], None, 1),
+    ((2, 3, 5, 4), (3, 4, 3, 2), [2, 3], [1, 0], [1, 2], [1, 2], 1),
+    ((1, 4, 6, 6), (4, 1, 3, 3), [1, 1], [2, 2], [1, 1], None, 4),
+    ((1, 2, 4, 4), (2, 2, 2, 2), [2, 2], [2, 1], [1, 1], [0, 1], 1),
+    ((1, 2, 3, 3, 2), (2, 2, 2, 3, 2), [2, 1, 2], [0, 1, 0], [1, 1, 1], [1, 0, 1], 1),
+]  # fmt: skip
 
-        with pytest.raises(NotImplementedError, match=text):
+
+@pytest.mark.parametrize("case", TRANSPOSED, ids=lambda case: "x".join(map(str, case[0])))
+@pytest.mark.parametrize("dtype", FLOATS, ids=case_id)
+def test_transposed_convolutions(dtype, case):
+    shape, kernel, strides, paddings, dilations, further, groups = case
+    generator = torch.Generator().manual_seed(2)
+    x, w = (torch.randn(each, generator=generator).to(TORCH[dtype]) for each in (shape, kernel))
+    bias = torch.randn(kernel[1] * groups, generator=generator).to(TORCH[dtype])
+    reference = getattr(torch.nn.functional, f"conv_transpose{len(strides)}d")
+    exact = reference(x.double(), w.double(), bias.double(), strides, paddings, further or 0, groups, dilations)
+    got = run(
+        lambda a, b, c: pypto.conv(
+            a, b, dtype, strides, paddings, dilations, groups=groups, transposed=True, output_paddings=further,
+            extend_params={"bias_tensor": c},
+        ),
+        [x, w, bias], torch.empty(exact.shape, dtype=TORCH[dtype]),
+    )  # fmt: skip
+    check(got, exact, HALF_ULPS, 2e-5)
+
+
+def test_transposed_convolutions_that_do_not_fit():
+    def refused(text, w, **options):
+        @pypto.frontend.jit
+        def kernel(x: pypto.Tensor([1, 2, 8], FP32), y: pypto.Tensor(w, FP32)):
+            pypto.conv(x, y, FP32, [2], [0], [1], **options)
+
+        with pytest.raises(ValueError, match=text):
             pypto.ir.compile(kernel)
 
-    refused(lambda x: pypto.conv(x, x, FP32, [1], [0], [1], transposed=True), "transposed=True")
-    refused(pypto.quant_mx, "FP8")
-    refused(lambda x: pypto.scaled_mm(x, x), "FP8")
+    refused(r"w \[C, O / groups, ...\]", [3, 2, 3], transposed=True)
+    refused(r"below the stride or the dilation \[2\], got \[2\]", [2, 3, 3], transposed=True, output_paddings=[2])
+    refused("output_paddings go with transposed=True", [3, 2, 3], output_paddings=[1])

@@ -53,6 +53,19 @@ base::Status CheckDType(const Context& context, const Step& step, const std::str
                        platform.c_str(), a5 ? "a2a3 and a2a3sim" : "a5 and a5sim"));
 }
 
+// A parameter of a dtype that no operation of the platform takes.
+base::Status CheckParameters(const program::Program& program, const std::string& platform) {
+  const program::DTypeMask known = program::FindOperation(OpCode::kCopy)->a2a3;
+  if (platform.starts_with("a5")) return base::OkStatus();
+  for (const program::Parameter& parameter : program.parameters) {
+    if (!parameter.is_tensor || (known & program::MaskOf(parameter.dtype)) != 0) continue;
+    return base::MakeStatus(
+        base::StatusCode::kCompile, "parameter '%s': DT_%s is not available on platform %s; it is on a5 and a5sim",
+        parameter.name.c_str(), std::string(program::InfoOf(parameter.dtype).name).c_str(), platform.c_str());
+  }
+  return base::OkStatus();
+}
+
 base::Status CheckDTypes(const Context& context, const std::string& platform) {
   for (const Step& step : context.steps) {
     if (step.live && step.kind == StepKind::kOp) PYPTO_RETURN_IF_ERROR(CheckDType(context, step, platform));
@@ -82,6 +95,7 @@ base::Result<std::shared_ptr<const program::Image>> Compile(const program::Progr
   PYPTO_RETURN_IF_ERROR(ResolveViews(context));
   PlaceSlots(context);
   MarkLive(context);
+  PYPTO_RETURN_IF_ERROR(CheckParameters(program, options.platform));
   PYPTO_RETURN_IF_ERROR(CheckDTypes(context, options.platform));
   Classify(context);
   PYPTO_RETURN_IF_ERROR(EmitRoots(context));

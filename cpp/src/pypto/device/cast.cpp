@@ -1,4 +1,5 @@
-// Conversions between dtypes. Floats become integers modulo the width of the dtype, or are clamped to it.
+// Conversions between dtypes. Floats become integers modulo the width of the dtype, or are clamped to it; clamped too
+// are 8-bit floats, if asked for.
 #include <bit>
 #include <cmath>
 
@@ -103,8 +104,10 @@ class Caster {
   void FromFloat(ChunkBuffer& data, int64_t n) const {
     if (op_.rounds) kernels_.round_f32[op_.round](data.bytes, n);
     if (to_ == simd::kKindF32) {
-      const bool narrows = op_.result != simd::kF32 && op_.input != op_.result && op_.cast_mode > kRint;
+      const bool half = op_.result == simd::kF16 || op_.result == simd::kBf16;
+      const bool narrows = half && op_.input != op_.result && op_.cast_mode > kRint;
       if (narrows) RoundDirected(kernels_, op_.result, op_.cast_mode, data.floats(), n);
+      if (op_.saturate) ClampFloats(data.floats(), n);
       return;
     }
     if (to_ == simd::kKindI64) {
@@ -122,11 +125,21 @@ class Caster {
   }
 
   void ToFloat(ChunkBuffer& data, int64_t n) const {
-    if (from_ == simd::kKindI32) return kernels_.i32_to_f32(data.floats(), data.integers(), n);
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t x = data.wide()[i];
-      data.floats()[i] = unsigned_ ? static_cast<float>(static_cast<uint64_t>(x)) : static_cast<float>(x);
+    if (from_ == simd::kKindI32) {
+      kernels_.i32_to_f32(data.floats(), data.integers(), n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t x = data.wide()[i];
+        data.floats()[i] = unsigned_ ? static_cast<float>(static_cast<uint64_t>(x)) : static_cast<float>(x);
+      }
     }
+    if (op_.saturate) ClampFloats(data.floats(), n);
+  }
+
+  // NaN stays.
+  void ClampFloats(float* data, int64_t n) const {
+    const float limit = LargestFinite(op_.result);
+    for (int64_t i = 0; i < n; ++i) data[i] = Magnitude(data[i]) > limit ? std::copysign(limit, data[i]) : data[i];
   }
 
   void FromInteger(ChunkBuffer& data, int64_t n) const {

@@ -23,11 +23,16 @@ constexpr simd::Format FormatOf(program::DType dtype) {
     case program::DType::kInt64: return simd::kI64;
     case program::DType::kUint32: return simd::kU32;
     case program::DType::kUint64: return simd::kU64;
+    case program::DType::kFp8E4M3: return simd::kE4m3;
+    case program::DType::kFp8E5M2: return simd::kE5m2;
+    case program::DType::kFp8E8M0: return simd::kE8m0;
+    case program::DType::kHf8: return simd::kHf8;
   }
   return simd::kF32;
 }
 
-constexpr bool IsFloat(simd::Format format) { return format <= simd::kBf16; }
+constexpr bool IsFloat(simd::Format format) { return format <= simd::kHf8; }
+constexpr bool IsSmallFloat(simd::Format format) { return format >= simd::kE4m3 && format <= simd::kHf8; }
 
 // What elements of the format are computed with.
 constexpr simd::Kind KindOf(simd::Format format) {
@@ -48,6 +53,10 @@ constexpr int64_t ElementBytes(simd::Format format) {
     case simd::kF32:
     case simd::kU32:
     case simd::kI32: return 4;
+    case simd::kE4m3:
+    case simd::kE5m2:
+    case simd::kE8m0:
+    case simd::kHf8:
     case simd::kI8:
     case simd::kBool:
     case simd::kU8: return 1;
@@ -93,6 +102,10 @@ constexpr float LargestFinite(simd::Format format) {
   switch (format) {
     case simd::kF16: return 65504.0F;
     case simd::kBf16: return 0x1.fep127F;
+    case simd::kE4m3: return 448.0F;
+    case simd::kE5m2: return 57344.0F;
+    case simd::kE8m0: return 0x1p127F;
+    case simd::kHf8: return 32768.0F;
     default: return std::numeric_limits<float>::max();
   }
 }

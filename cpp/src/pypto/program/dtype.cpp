@@ -19,6 +19,10 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
     {DType::kUint16, "UINT16", "uint16", 2, DTypeKind::kUnsigned},
     {DType::kUint32, "UINT32", "uint32", 4, DTypeKind::kUnsigned},
     {DType::kUint64, "UINT64", "uint64", 8, DTypeKind::kUnsigned},
+    {DType::kFp8E4M3, "FP8E4M3", "float8_e4m3fn", 1, DTypeKind::kFloat},
+    {DType::kFp8E5M2, "FP8E5M2", "float8_e5m2", 1, DTypeKind::kFloat},
+    {DType::kFp8E8M0, "FP8E8M0", "float8_e8m0fnu", 1, DTypeKind::kFloat},
+    {DType::kHf8, "HF8", "uint8", 1, DTypeKind::kFloat},
 }};
 
 constexpr bool InOrder() {

@@ -23,9 +23,13 @@ enum class DType : uint8_t {
   kUint16 = 9,
   kUint32 = 10,
   kUint64 = 11,
+  kFp8E4M3 = 12,
+  kFp8E5M2 = 13,
+  kFp8E8M0 = 14,
+  kHf8 = 15,
 };
 
-inline constexpr int kDTypeCount = 12;
+inline constexpr int kDTypeCount = 16;
 
 enum class DTypeKind : uint8_t { kFloat, kSigned, kUnsigned, kBool };
 
@@ -46,6 +50,12 @@ inline bool IsInteger(DType dtype) {
 // Least and greatest value of an integer dtype, as far as 63 bits hold them.
 PYPTO_API std::pair<int64_t, int64_t> IntegerRange(DType dtype);
 inline uint32_t BytesOf(DType dtype) { return InfoOf(dtype).bytes; }
+
+// Whether memory of a host dtype serves where `expected` is asked for: its own, or UINT8 where hosts know no such
+// dtype.
+constexpr bool Serves(DType host, DType expected) {
+  return host == expected || (host == DType::kUint8 && expected == DType::kHf8);
+}
 
 // A set of dtypes as one bit each.
 using DTypeMask = uint32_t;

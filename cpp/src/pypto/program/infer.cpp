@@ -15,15 +15,6 @@ using Shape = std::vector<int64_t>;
 
 constexpr uint8_t kMaxCastMode = 6;
 
-DTypeMask MatmulResults(DType input) {
-  switch (input) {
-    case DType::kFp16: return MaskOf(DType::kFp16) | MaskOf(DType::kFp32);
-    case DType::kBf16: return MaskOf(DType::kBf16) | MaskOf(DType::kFp32);
-    case DType::kInt8: return MaskOf(DType::kInt32);
-    default: return MaskOf(DType::kFp32);
-  }
-}
-
 Status UnsupportedDType(std::string_view op, const char* what, DType dtype, DTypeMask accepted) {
   return MakeStatus(StatusCode::kTypeMismatch, "%s(): %s %s is not supported; accepted: %s", std::string(op).c_str(),
                     what, DTypeText(dtype).c_str(), DTypesText(accepted).c_str());

@@ -25,6 +25,10 @@ constexpr DTypeMask Wide = I64 | MaskOf(DType::kUint64);
 constexpr DTypeMask Arithmetic = Floats | I32 | I16 | I8 | U8;
 constexpr DTypeMask Movable = Floats | Integers;
 constexpr DTypeMask CastTypes = Floats | I8 | U8 | I16 | I32 | I64 | BOOL;
+constexpr DTypeMask FP8 = MaskOf(DType::kFp8E4M3) | MaskOf(DType::kFp8E5M2);
+constexpr DTypeMask E8M0 = MaskOf(DType::kFp8E8M0);
+constexpr DTypeMask HF8 = MaskOf(DType::kHf8);
+constexpr DTypeMask Small = FP8 | E8M0 | HF8;
 constexpr DTypeMask Any = Floats | Integers | Wide | BOOL;
 }  // namespace masks
 
@@ -73,6 +77,18 @@ const OpInfo* FindOperation(OpCode code) {
 #undef PYPTO_OPERATION
   }
   return nullptr;
+}
+
+DTypeMask MatmulResults(DType input) {
+  switch (input) {
+    case DType::kFp16: return MaskOf(DType::kFp16) | MaskOf(DType::kFp32);
+    case DType::kBf16: return MaskOf(DType::kBf16) | MaskOf(DType::kFp32);
+    case DType::kInt8: return MaskOf(DType::kInt32);
+    case DType::kFp8E4M3:
+    case DType::kFp8E5M2:
+    case DType::kHf8: return MaskOf(DType::kFp32) | MaskOf(DType::kFp16) | MaskOf(DType::kBf16);
+    default: return MaskOf(DType::kFp32);
+  }
 }
 
 DType ResultOf(const OpInfo& info, DType input, DType attribute) {

@@ -68,6 +68,8 @@ int DTypeOperand(const OpInfo& info, size_t count, const IsTensor& is_tensor) {
   return -1;
 }
 
+// Dtypes that a matrix product of that dtype may have.
+DTypeMask MatmulResults(DType input);
 // Dtype of the result; `attribute` where the table leaves it to the caller.
 PYPTO_API DType ResultOf(const OpInfo& info, DType input, DType attribute);
 

@@ -8,7 +8,7 @@ namespace {
 using base::MakeStatus;
 using base::StatusCode;
 
-constexpr DType kLastDType = DType::kUint64;
+constexpr DType kLastDType = DType::kHf8;
 
 template <typename A, typename T>
 void Numbers(A& archive, T& values) {

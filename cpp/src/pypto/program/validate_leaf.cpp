@@ -179,8 +179,7 @@ class LeafValidator {
     bool fits = output == ResultOf(info, op.compute_dtype, op.compute_dtype);
     if (op.code == OpCode::kCast || op.code == OpCode::kBytes) fits = (info.dtypes & MaskOf(output)) != 0;
     if (info.family == OpFamily::kMatmul) {
-      fits = op.compute_dtype == DType::kInt8 ? output == DType::kInt32
-                                              : fits || (IsFloat(op.compute_dtype) && output == DType::kFp32);
+      fits = (MatmulResults(op.compute_dtype) & MaskOf(output)) != 0;
     }
     return fits ? OkStatus() : Unsound("the result of an operation has a dtype that does not follow from its inputs");
   }

@@ -132,7 +132,7 @@ bool Launcher::ReadArgument(size_t index, const ParameterRule& rule, const Argum
     const ResidentTensor& tensor = *argument.tensor;
     if (tensor.session() != state_->registry().session()) return false;
     const std::span<const int64_t> shape = tensor.shape();
-    if (tensor.dtype() != rule.dtype) return false;
+    if (!program::Serves(tensor.dtype(), rule.dtype)) return false;
     if (!Signature::MatchShape(rule, shape.data(), shape.size(), symbols_.data())) return false;
     prepared_[index] = {Place::kResident, nullptr, tensor.address(), tensor.bytes(), argument.tensor};
     return true;
@@ -151,7 +151,7 @@ bool Launcher::ReadArgument(size_t index, const ParameterRule& rule, const Argum
 }
 
 bool Launcher::ReadHost(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept {
-  if (argument.dtype != rule.dtype) return false;
+  if (!program::Serves(argument.dtype, rule.dtype)) return false;
   if (!Signature::MatchShape(rule, argument.shape, argument.rank, symbols_.data())) return false;
   uint64_t bytes = rule.element_bytes;
   bool overflow = false;

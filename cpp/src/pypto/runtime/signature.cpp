@@ -91,7 +91,8 @@ Status Signature::ExplainShape(size_t index, std::span<const int64_t> shape, pro
   const ParameterRule& rule = rules_[index];
   const std::string head = ArgumentName(index) + ": expected " + Expected(index).substr(2) + ", got " +
                            ShapeText(shape) + " " + DTypeText(dtype);
-  if (dtype != rule.dtype) return MakeStatus(StatusCode::kTypeMismatch, "%s: the dtype differs", head.c_str());
+  if (!program::Serves(dtype, rule.dtype))
+    return MakeStatus(StatusCode::kTypeMismatch, "%s: the dtype differs", head.c_str());
   if (shape.size() != rule.rank) {
     return MakeStatus(StatusCode::kInvalidArgument, "%s: %d dims are needed, it has %zu", head.c_str(), rule.rank,
                       shape.size());

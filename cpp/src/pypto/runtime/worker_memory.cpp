@@ -49,7 +49,8 @@ Result<uint64_t> BytesOfShape(std::span<const int64_t> shape, program::DType dty
 }
 
 Status CheckSame(const char* what, std::span<const int64_t> shape, program::DType dtype, const HostTensorView& host) {
-  const bool same = dtype == host.dtype && std::equal(shape.begin(), shape.end(), host.shape.begin(), host.shape.end());
+  const bool same = program::Serves(host.dtype, dtype) &&
+                    std::equal(shape.begin(), shape.end(), host.shape.begin(), host.shape.end());
   if (same && host.data != nullptr) return base::OkStatus();
   return MakeStatus(StatusCode::kInvalidArgument, "%s: the tensor is %s, the host data is %s%s", what,
                     TensorText(shape, dtype).c_str(), TensorText(host.shape, host.dtype).c_str(),

@@ -93,6 +93,9 @@ struct OpToTf32 {
     return Abs(x) < __builtin_inff() ? AsFloat(rounded) : x;
   }
 };
+struct OpPowerBelow {
+  PYPTO_SIMD_INLINE VecF Apply(VecF x) { return AsFloat(AsBits(x) & 0x7f800000U); }
+};
 struct OpExpandExpDif {
   PYPTO_SIMD_INLINE VecF Apply(VecF a, VecF b) { return Exp(a - b); }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pypto/device/simd/convert.inl.h"
+#include "pypto/device/simd/small_floats.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -26,6 +27,9 @@ PYPTO_SIMD_INLINE void LoadAsFloat(float* out, const void* source, Format format
     case kF16: LoadHalf<Fp16>(out, static_cast<const uint16_t*>(source) + offset, step, n); break;
     case kBf16: LoadHalf<Bf16>(out, static_cast<const uint16_t*>(source) + offset, step, n); break;
     case kI8: LoadElements<int8_t, float>(out, static_cast<const int8_t*>(source) + offset, step, n); break;
+    case kE4m3: LoadSmall<E4m3>(out, static_cast<const uint8_t*>(source) + offset, step, n); break;
+    case kE5m2: LoadSmall<E5m2>(out, static_cast<const uint8_t*>(source) + offset, step, n); break;
+    case kHf8: LoadSmall<Hf8>(out, static_cast<const uint8_t*>(source) + offset, step, n); break;
     default: LoadElements<float, float>(out, static_cast<const float*>(source) + offset, step, n); break;
   }
 }
@@ -60,7 +64,7 @@ void PackA(float* out, const void* source, Format format, int64_t row_stride, in
 void PackRows(float* out, const void* source, Format format, int64_t k_stride, int64_t k, int64_t columns) {
   constexpr int64_t kLine = 64;
   constexpr int64_t kRowsAhead = 4;
-  const int64_t bytes = format == kF16 || format == kBf16 ? 2 : format == kI8 ? 1 : 4;
+  const int64_t bytes = format == kF32 ? 4 : format == kF16 || format == kBf16 ? 2 : 1;
   const char* ahead = static_cast<const char*>(source) + kRowsAhead * k_stride * bytes;
   for (int64_t j = 0; j < k; ++j, ahead += k_stride * bytes) {
     for (int64_t at = 0; j + kRowsAhead < k && at < columns * bytes; at += kLine) __builtin_prefetch(ahead + at);

@@ -10,7 +10,25 @@
 namespace pypto::device::simd {
 
 // Element formats in memory.
-enum Format : uint8_t { kF32, kF16, kBf16, kI32, kI8, kBool, kI16, kU8, kU16, kI64, kU32, kU64, kFormatCount };
+enum Format : uint8_t {
+  kF32,
+  kF16,
+  kBf16,
+  kE4m3,
+  kE5m2,
+  kE8m0,
+  kHf8,
+  kI32,
+  kI8,
+  kBool,
+  kI16,
+  kU8,
+  kU16,
+  kI64,
+  kU32,
+  kU64,
+  kFormatCount
+};
 
 // What kernels compute with.
 enum Kind : uint8_t { kKindF32, kKindI32, kKindI64, kKindCount };

@@ -7,6 +7,7 @@
 #include "pypto/device/simd/gemm.inl.h"
 #include "pypto/device/simd/integers.inl.h"
 #include "pypto/device/simd/reduce.inl.h"
+#include "pypto/device/simd/small_floats.inl.h"
 
 #define PYPTO_SIMD_STRING_INNER(text) #text
 #define PYPTO_SIMD_STRING(text) PYPTO_SIMD_STRING_INNER(text)
@@ -37,16 +38,18 @@ constexpr KernelTable MakeTable() {
   KernelTable table = {
       .name = PYPTO_SIMD_STRING(PYPTO_SIMD_SET),
       .rows = {},
-      .load = {LoadElements<float, float>, LoadHalf<Fp16>, LoadHalf<Bf16>, LoadElements<int32_t, int32_t>,
-               LoadElements<int8_t, int32_t>, LoadBool, LoadElements<int16_t, int32_t>, LoadElements<uint8_t, int32_t>,
-               LoadElements<uint16_t, int32_t>, LoadElements<int64_t, int64_t>, LoadElements<uint32_t, int64_t>,
-               LoadElements<int64_t, int64_t>},
-      .store = {StoreElements<float, float>, StoreHalf<Fp16>, StoreHalf<Bf16>, StoreElements<int32_t, int32_t>,
-                StoreElements<uint32_t, int8_t>, StoreBool, StoreElements<uint32_t, int16_t>,
-                StoreElements<uint32_t, uint8_t>, StoreElements<uint32_t, uint16_t>, StoreElements<int64_t, int64_t>,
-                StoreElements<uint64_t, uint32_t>, StoreElements<int64_t, int64_t>},
-      .fit = {nullptr, FitHalf<Fp16>, FitHalf<Bf16>, nullptr, FitInteger<int8_t>, FitBool, FitInteger<int16_t>,
-              FitInteger<uint8_t>, FitInteger<uint16_t>, nullptr, FitUint32, nullptr},
+      .load = {LoadElements<float, float>, LoadHalf<Fp16>, LoadHalf<Bf16>, LoadSmall<E4m3>, LoadSmall<E5m2>,
+               LoadSmall<E8m0>, LoadSmall<Hf8>, LoadElements<int32_t, int32_t>, LoadElements<int8_t, int32_t>, LoadBool,
+               LoadElements<int16_t, int32_t>, LoadElements<uint8_t, int32_t>, LoadElements<uint16_t, int32_t>,
+               LoadElements<int64_t, int64_t>, LoadElements<uint32_t, int64_t>, LoadElements<int64_t, int64_t>},
+      .store = {StoreElements<float, float>, StoreHalf<Fp16>, StoreHalf<Bf16>, StoreSmall<E4m3>, StoreSmall<E5m2>,
+                StoreSmall<E8m0>, StoreSmall<Hf8>, StoreElements<int32_t, int32_t>, StoreElements<uint32_t, int8_t>,
+                StoreBool, StoreElements<uint32_t, int16_t>, StoreElements<uint32_t, uint8_t>,
+                StoreElements<uint32_t, uint16_t>, StoreElements<int64_t, int64_t>, StoreElements<uint64_t, uint32_t>,
+                StoreElements<int64_t, int64_t>},
+      .fit = {nullptr, FitHalf<Fp16>, FitHalf<Bf16>, FitSmall<E4m3>, FitSmall<E5m2>, FitSmall<E8m0>, FitSmall<Hf8>,
+              nullptr, FitInteger<int8_t>, FitBool, FitInteger<int16_t>, FitInteger<uint8_t>, FitInteger<uint16_t>,
+              nullptr, FitUint32, nullptr},
       .reduce_f32 = {},
       .reduce_i32 = {},
       .reduce_columns_f32 = {},
