@@ -161,6 +161,35 @@ def test_codes_are_moved_as_they_are(dtype):
         assert torch.equal(got.view(torch.uint8), want)
 
 
+@pytest.mark.parametrize("dtype", SMALL, ids=case_id)
+def test_fills_are_rounded(dtype):
+    operand = pypto.Tensor([64], dtype)
+
+    @pypto.frontend.jit
+    def kernel(a: operand):
+        a[:] = pypto.full([64], 3.3, dtype)
+
+    out = torch.empty(64, dtype=torch.uint8)
+    ir.compile(kernel, platform="a5sim")(out if dtype == HF8 else out.view(FP8[dtype]))
+    value = 3.3 if dtype == HF8 else float(torch.tensor(3.3).to(FP8[dtype]).float())
+    assert torch.equal(out, hf8_codes(torch.full((64,), value)) if dtype == HF8 else
+                       torch.full((64,), value).to(FP8[dtype]).view(torch.uint8))  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FP8, ids=case_id)
+def test_rows_are_selected(dtype):
+    codes, index = CODES.view(FP8[dtype]).reshape(16, 16), torch.tensor([15, 0, 3], dtype=torch.int32)
+    operand, result = pypto.Tensor([16, 16], dtype), pypto.Tensor([3, 16], dtype)
+
+    @pypto.frontend.jit
+    def kernel(a: operand, i: pypto.Tensor([3], pypto.DT_INT32), b: result):
+        b[:] = pypto.index_select(a, 0, i)
+
+    out = torch.empty(3, 16, dtype=torch.uint8)
+    ir.compile(kernel, platform="a5sim")(codes, index, out.view(FP8[dtype]))
+    assert torch.equal(out, codes.view(torch.uint8)[index.long()])
+
+
 @pytest.mark.parametrize(("trans", "out"), list(itertools.product((False, True), (FP32, pypto.DT_FP16, pypto.DT_BF16))))
 @pytest.mark.parametrize("dtype", [pypto.DT_FP8E4M3, pypto.DT_FP8E5M2, HF8], ids=case_id)
 def test_products_accumulate_in_singles(dtype, trans, out):
