@@ -102,7 +102,10 @@ class BenchmarkStats:
 
     def plot(self, path: str) -> None:
         """Writes a picture of the rounds; needs the extra `pypto[plot]`."""
-        from matplotlib import pyplot
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise ImportError("plot() draws with matplotlib: pip install 'pypto[plot]'", name=error.name) from None
 
         figure, axes = pyplot.subplots(figsize=(8, 4))
         axes.plot(self.host_wall_us, label="host")

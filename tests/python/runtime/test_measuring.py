@@ -2,10 +2,12 @@
 
 import json
 import re
+import sys
 
 import pytest
 import torch
 
+import pypto
 from conftest import static_add_kernel
 from pypto.runtime import BenchmarkStats, ChipWorker, RunConfig, benchmark, run, trace
 
@@ -68,6 +70,29 @@ def test_run_compares(worker, add_program):
         run(add_program, x, y, out, golden=[x, y])
     with pytest.raises(ValueError, match="shape"):
         run(add_program, x, y, out, golden=[x[:4]])
+
+
+@pypto.frontend.jit
+def add_into(x: pypto.Tensor([8], pypto.DT_FP32), y: pypto.Tensor([8], pypto.DT_FP32)):
+    y[0:4] = y[0:4] + x[0:4]
+
+
+@pytest.mark.parametrize("golden", [lambda x, y: x + y, lambda *args: args[0] + args[1], torch.add])
+def test_golden_is_a_function_of_the_inputs(worker, add_program, golden):
+    x, y, out = arguments()
+    assert run(add_program, x, y, out, golden=golden).passed
+    assert run(add_program, x, y, golden=golden).passed
+
+
+def test_golden_sees_the_old_value_of_what_is_written_in_part(worker):
+    x, y = torch.randn(8), torch.randn(8)
+    assert run(add_into, x, y, golden=lambda x, y: torch.cat([x[:4] + y[:4], y[4:]])).passed
+
+
+def test_plot_names_the_extra_that_it_needs(worker, add_program, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'pypto\[plot\]'"):
+        benchmark(add_program, arguments(), rounds=1).plot(tmp_path / "rounds.png")
 
 
 def test_run_takes_a_jitted_kernel(worker):
