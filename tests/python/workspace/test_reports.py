@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from worked_example import compiled, inputs
-from workspace_records import POOLS, by_launch, of_kind, parse
+from workspace_records import POOLS, Bench, by_launch, of_kind, parse
 
 import pypto
 from pypto import ir, testing
@@ -118,6 +118,27 @@ def test_tasks_of_a_report(worker, record_log):
     log("error")
     handle(*inputs(), *outputs())
     assert handle.workspace_report().tasks == []
+
+
+@pypto.frontend.jit
+def submitting(x: pypto.Tensor([64, 16], FP32), out: pypto.Tensor([64, 16], FP32)):
+    twice = pypto.tensor([64, 16], FP32, "twice")
+    for i in pypto.loop(0, 64, 8, submit_before_loop=True):
+        twice[i : i + 8, :] = x[i : i + 8, :] * 2.0
+    for i in pypto.loop(0, 64, 8, submit_before_loop=True):
+        out[i : i + 8, :] = twice[i : i + 8, :] + 1.0
+    for b in pypto.loop(2):
+        for i in pypto.loop(0, 32, 8, submit_before_loop=True):
+            out[b * 32 + i : b * 32 + i + 8, :] = twice[b * 32 + i : b * 32 + i + 8, :] + 1.0
+
+
+@pytest.mark.parametrize(("most", "tasks"), [(128, [8, 8, 4, 4]), (8, [8, 8, 4, 4]), (5, [5, 3, 5, 3, 4, 4])])
+def test_loops_that_submit_what_is_pending(worker, record_log, most, tasks):
+    """Nothing is submitted where nothing is pending: before the first loop, and after a task that was full."""
+    x = torch.randn(64, 16)
+    run = Bench(worker, record_log, submitting, [x], [(64, 16)]).run(stitch_function_max_num=most)
+    assert torch.equal(run.outputs[0], x * 2 + 1)
+    assert [task.stitch_count for task in run.report.tasks] == tasks
 
 
 def test_units_follow_the_sizes_of_each_launch(worker, record_log):
