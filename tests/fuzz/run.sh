@@ -12,7 +12,10 @@ for candidate in clang++ clang++-16 clang++-14; do
     break
   fi
 done
-[ -n "$clang" ] || { echo "no clang++ with libFuzzer and the address sanitizer" >&2; exit 1; }
+[ -n "$clang" ] || { cat >&2 <<'TEXT'; exit 1; }
+no clang++ with libFuzzer and the address sanitizer; on Debian: apt-get install clang-16 libclang-rt-16-dev
+(the replay of the corpus needs neither: ctest --preset dev -R fuzz)
+TEXT
 work="$root/build/fuzz/$clang"
 mkdir -p "$work/corpus" "$work/findings"
 objects=()
