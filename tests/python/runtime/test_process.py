@@ -228,3 +228,28 @@ print("right")
         PYPTO_MOCK_STRICT="7",
     )
     assert done.stdout == "right\n", done.stderr
+
+
+def test_a_full_disk_costs_one_message(tmp_path):
+    done = run_python(
+        PROGRAM
+        + """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # writes beyond it fail, as on a disk that is full
+with ChipWorker() as worker:
+    handle = worker.register(compiled)
+    for _ in range(100):
+        out = torch.zeros(512, 512)
+        handle(x, x, out)
+        assert torch.equal(out, x + x)
+print("right")
+""",
+        ASCEND_PROCESS_LOG_PATH=str(tmp_path),
+        ASCEND_GLOBAL_LOG_LEVEL="1",
+    )
+    assert done.stdout == "right\n", done.stderr
+    (message,) = done.stderr.splitlines()
+    assert message.startswith(f"pypto: log records are lost: cannot write {tmp_path}/debug/plog/plog-"), message
+    written = list((tmp_path / "debug/plog").glob("plog-*.log"))
+    assert all(path.stat().st_size <= 4096 for path in written)
+    assert any("[Workspace Runtime" in path.read_text() for path in written)
