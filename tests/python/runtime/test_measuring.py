@@ -10,6 +10,7 @@ import torch
 import pypto
 from conftest import static_add_kernel
 from pypto.runtime import BenchmarkStats, ChipWorker, RunConfig, benchmark, run, trace
+from scripts import run_python
 
 
 def arguments():
@@ -168,3 +169,33 @@ def test_a_listener_may_dispatch(worker, add_program):
     with trace(listener):
         worker.run(add_program, *arguments())
     assert seen
+
+
+DISPATCH = """
+import torch, pypto
+from pypto import ir
+from pypto.runtime import ChipWorker
+
+@pypto.frontend.jit
+def add(x: pypto.Tensor([32, 32], pypto.DT_FP32), out: pypto.Tensor([32, 32], pypto.DT_FP32)):
+    out[:] = x + 1.0
+
+with ChipWorker():
+    ir.compile(add)(torch.randn(32, 32), torch.zeros(32, 32))
+"""
+
+
+@pytest.mark.parametrize("target", ["stderr", "plog", "file", "off", "no folder"])
+def test_marks_go_where_the_variable_says(tmp_path, target):
+    """A switch of its own: the level of the log stays at ERROR."""
+    value = {"file": f"{tmp_path}/marks", "no folder": f"{tmp_path}/none/marks"}.get(target, target)
+    done = run_python(DISPATCH, PYPTO_STRACE=value, ASCEND_PROCESS_LOG_PATH=str(tmp_path / "log"))
+    assert done.returncode == 0, done.stderr
+    found = {
+        "stderr": done.stderr,
+        "plog": "".join(path.read_text() for path in tmp_path.glob("log/debug/plog/*.log")),
+        "file": (tmp_path / "marks").read_text() if (tmp_path / "marks").exists() else "",
+    }
+    marks = {place: len(re.findall(r"\[STRACE\] v=1 .* name=chip\.run[ .]", text)) for place, text in found.items()}
+    assert marks == {place: 7 if place == target else 0 for place in found}
+    assert all(text == "" for place, text in found.items() if place != target)
