@@ -57,6 +57,7 @@ class LoopFlow:
         self._last: dict[str, Any] = {}  # values of names that the body binds first
         self._heads: dict[str, Tensor] = {}
         self._outside: dict[int, Tensor] = {}  # by id of a head: the tensor that the name held before the loop
+        self._written: set[str] = set()  # names that the body writes into as well
         self._writes: dict[str, int] = {}  # of those tensors, when the loop began
         self._ran = False
         self._is_last_body = True
@@ -79,7 +80,8 @@ class LoopFlow:
 
     def _prepare(self, frame: dict[str, Any]) -> None:
         targets = carry.target_names(self.meta.node)
-        for name in sorted(self._carried - targets):
+        written = self.trace.facts.written  # first, so that other names of their tensors are refused
+        for name in sorted(self._carried - targets, key=lambda name: ((self.ordinal, name) not in written, name)):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
             if isinstance(value, float | FloatScalar) and name in self._live_at_head:
                 self.trace.facts.numbers[(self.ordinal, name)] = True
@@ -91,6 +93,7 @@ class LoopFlow:
                 read_first = name in self._live_at_head and name not in self._live_after
                 self._variables[name] = carry.variable_for(self.trace, name, value, reads=read_first)
                 self._begin_valid(name, value.valid_exprs())
+                self._begin_written(name, value)
                 self._writes[name] = value.writes
             elif value is carry.UNBOUND or isinstance(value, Unusable):
                 fact = self.trace.facts.bound.get((self.ordinal, name))
@@ -102,6 +105,26 @@ class LoopFlow:
             else:
                 self._fixed[name] = value
         self._numbers.store_entry()
+
+    def _begin_written(self, name: str, value: Tensor) -> None:
+        """A tensor that the body writes into, and binds anew, must have no other name from here on."""
+        if (self.ordinal, name) in self.trace.facts.written and value.is_own and static_int(self._bound(name)) == 1:
+            value.give_up(
+                f"the tensor was '{name}', which the pypto.loop at line {self.meta.node.lineno} writes into and binds "
+                "anew; another name that stands for it cannot be used any more. Instead: bind a pypto.clone before"
+            )
+            self._written.add(name)
+
+    def _bound(self, name: str) -> Any:
+        return split(self._entry.get(name, carry.UNBOUND), carry.UNBOUND)[1]
+
+    def _alias(self, scope: Scope, name: str, variable: Tensor) -> Tensor:
+        """The tensor of a carried name in the body; writing into it is found out by starting over."""
+        key = (self.ordinal, name)
+        if name in self._written:
+            return variable.alias(scope, "", None)
+        reason = f"'{name}' is bound anew in the loop and"
+        return variable.alias(scope, reason, None if key in self.trace.facts.written else key)
 
     def _begin_valid(self, name: str, valid: list[int]) -> None:
         variable = self._variables[name]
@@ -167,9 +190,9 @@ class LoopFlow:
         self._heads = {}
         for name, variable in self._variables.items():
             if name not in self._first or self._numbers.has_flag(name):
-                head = variable.alias(scope, f"'{name}' is bound anew in the loop and")
+                head = self._alias(scope, name, variable)
                 head.set_valid(self._numbers.valid(name, variable.valid_exprs()))
-                if name not in self._first:
+                if name not in self._first and name not in self._written:
                     self._outside[id(head)] = split(self._entry[name], carry.UNBOUND)[0]
                 self._heads[name] = head
                 self.names[name] = self._numbers.flagged(name, head, self._reason())
@@ -232,7 +255,23 @@ class LoopFlow:
             for each in value.identities():
                 if each in self._outside:
                     self._may_be_outside(name, self._outside[each])
+        self._check_written(ends)
         carry.note_aliases(ends, self._variables)
+
+    def _check_written(self, ends: dict[str, Tensor]) -> None:
+        """A name that is written into has its tensor for itself at the end of the body."""
+        identities = {name: value.identities().keys() for name, value in ends.items()}
+        for name in self._written & ends.keys():
+            for other, head in self._heads.items():
+                shared = other in identities and identities[name] & identities[other]
+                if other != name and (shared or id(head) in identities[name]):
+                    raise self.runtime.error(
+                        ValueError,
+                        f"'{name}' is bound anew in the pypto.loop and written into as well, and may be the tensor of "
+                        f"'{other}' at the end of the body. Instead: bind a pypto.clone to one of them",
+                        self.meta,
+                        name,
+                    )
 
     def _may_be_outside(self, name: str, outside: Tensor) -> None:
         variable = self._variables[name]
@@ -298,7 +337,7 @@ class LoopFlow:
             bound_before = name not in self._first
             if not self._ran and not bound_before:
                 continue
-            if bound_before and not certain:
+            if bound_before and not certain and name not in self._written:
                 self._may_be_outside(name, split(self._entry[name], carry.UNBOUND)[0])
             self._leave_name(name, variable, certain or bound_before)
         for name in self._numbers.names():

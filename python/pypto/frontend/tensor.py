@@ -24,8 +24,8 @@ class Tensor(TensorMethods):
     """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
 
     __slots__ = (
-        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_trace",
-        "_valid", "_variable", "_writes",
+        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_thaw",
+        "_trace", "_valid", "_variable", "_writes",
     )  # fmt: skip
 
     _trace: Trace
@@ -38,6 +38,7 @@ class Tensor(TensorMethods):
     _parameter: bool
     _valid: list[int] | None  # of a variable: valid extents that every move keeps; None: all
     _frozen: str  # why it must not be written into
+    _thaw: tuple[int, str] | None  # what starts the trace over when a frozen one is written after all
     _may_be: tuple[Tensor, ...]  # other objects that Python would have here, depending on what runs
     _gone: str  # why it cannot be used any more
     _read: bool
@@ -66,7 +67,7 @@ class Tensor(TensorMethods):
         made._variable, made._parameter = variable, parameter
         made._base = None
         made._frozen = made._gone = ""
-        made._valid = None
+        made._valid = made._thaw = None
         made._may_be = ()
         made._read, made._writes = False, 0
         made._ordinal = trace.next_tensor()
@@ -216,11 +217,11 @@ class Tensor(TensorMethods):
         self._may_be = (*self._may_be, other)
         self.forbid_writes(reason)
 
-    def alias(self, scope: Scope, reason: str) -> Tensor:
-        """The same variable as an object of a loop body, which must not be written into."""
+    def alias(self, scope: Scope, reason: str, thaw: tuple[int, str] | None) -> Tensor:
+        """The same variable as an object of a loop body, which must not be written into if there is a reason."""
         made = Tensor.make(self._trace, self._id, variable=True)
         made._scope = scope
-        made._frozen = reason
+        made._frozen, made._thaw = reason, thaw
         made._valid = self._valid
         return made
 
@@ -232,6 +233,18 @@ class Tensor(TensorMethods):
         )
         return Tensor.make(self._trace, self._id, variable=True)
 
+    def give_up(self, reason: str) -> None:
+        """Makes any further use an error, because a loop writes into what only its own name shall stand for."""
+        if self._frozen:
+            self.writable()  # raises with the reason
+        self._gone = reason
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it was made in the block that is open now, and is no memory of the caller or of another tensor."""
+        parameters = {parameter.id for parameter in self._trace.parameters.values()}
+        return self._scope is self._trace.scope and self._base is None and self._id not in parameters
+
     def variable_id(self) -> int:
         """The id of a variable, for writing."""
         assert self._variable
@@ -241,6 +254,9 @@ class Tensor(TensorMethods):
         """The id of the variable to write a region into; a value becomes a variable first."""
         self._check()
         if self._frozen:
+            if self._thaw is not None:
+                self._trace.facts.written.add(self._thaw)
+                raise Retrace
             raise trace_error(
                 ValueError,
                 f"{self._frozen} cannot be written into as well. Instead: write into a copy (pypto.clone), or keep to "

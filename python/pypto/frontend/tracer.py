@@ -55,6 +55,7 @@ class Facts:
     valid: set[tuple[int, str, int]] = field(default_factory=set)  # dims of tensors whose valid extent a loop changes
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
+    written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
 
 
 class Retrace(BaseException):

@@ -209,18 +209,6 @@ def test_first_bound_in_the_body():
     refuse(index, "x[i : i + 1] = x[1:2]", "'i' is a symbolic value of the loop", kind=NameError)
 
 
-def test_rebinding_and_writing_in_place_do_not_mix():
-    @pypto.frontend.jit
-    def kernel(x: T([4], FP32), out: T([4], FP32)):
-        acc = x + 1
-        for _ in pypto.loop(3):
-            acc[0:2] = x[0:2]
-            acc = acc + x
-        out[:] = acc
-
-    refuse(kernel, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
-
-
 def test_binding_to_an_outer_tensor():
     @pypto.frontend.jit
     def kernel(x: T([4], FP32), out: T([4], FP32)):

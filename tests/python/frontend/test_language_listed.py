@@ -5,7 +5,6 @@ import dataclasses
 import kernel_helpers
 import pytest
 import torch
-from frontend_samples import refuse
 from kernel_helpers import Tiles, row_total
 
 import pypto
@@ -197,18 +196,6 @@ def test_concatenation_of_partly_valid_tails(m, n):
     joined = torch.cat([x[:m], y[:n]])
     torch.testing.assert_close(total, joined.sum(0))
     assert torch.equal(out, torch.cat([joined, torch.full((16 - m - n, 4), -1.0)]))
-
-
-def test_a_name_is_carried_in_one_way():
-    @pypto.frontend.jit
-    def mixed(x: T([8, 8], FP32), out: T([8, 8], FP32)):
-        acc = pypto.zeros(8, 8)
-        for i in pypto.loop(8):
-            acc[i : i + 1, :] = x[i : i + 1, :]
-            acc = acc + 1
-        out[:] = acc
-
-    refuse(mixed, "acc[i : i + 1, :] =", "acc")
 
 
 def test_both_ways_in_loops_of_their_own():
