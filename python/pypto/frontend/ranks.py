@@ -29,7 +29,8 @@ _SIZES = frozenset({"full", "normal", "uniform"})  # the first argument is a sha
 DTYPES: dict[str, tuple[DataType, ...]] = {
     "transpose": (
         DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16, DataType.DT_INT32, DataType.DT_INT8, DataType.DT_INT16,
-        DataType.DT_UINT8, DataType.DT_UINT16, DataType.DT_UINT32,
+        DataType.DT_UINT8, DataType.DT_UINT16, DataType.DT_UINT32, DataType.DT_FP8E4M3, DataType.DT_FP8E5M2,
+        DataType.DT_FP8E8M0, DataType.DT_HF8,
     ),
 }  # fmt: skip
 
