@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         DT_FP8E5M2 = 13
         DT_FP8E8M0 = 14
         DT_HF8 = 15
+        DT_FP4_E2M1X2 = 16
+        DT_FP4_E1M2X2 = 17
 
 else:
     DataType = enum.IntEnum(
@@ -51,6 +53,11 @@ DT_FP8E4M3 = DataType.DT_FP8E4M3
 DT_FP8E5M2 = DataType.DT_FP8E5M2
 DT_FP8E8M0 = DataType.DT_FP8E8M0
 DT_HF8 = DataType.DT_HF8
+DT_FP4_E2M1X2 = DataType.DT_FP4_E2M1X2
+DT_FP4_E1M2X2 = DataType.DT_FP4_E1M2X2
+
+# Two elements in a byte: tensors of kernels count elements, host tensors count bytes.
+PACKED = frozenset({DT_FP4_E2M1X2, DT_FP4_E1M2X2})
 
 _ELEMENT_BYTES = {DataType(row[0]): int(row[3]) for row in _core.DTYPES}
 _KINDS = {DataType(row[0]): str(row[4]) for row in _core.DTYPES}
@@ -60,7 +67,7 @@ _BY_TORCH_NAME = {name: dtype for dtype, name in reversed(_TORCH_NAMES.items())}
 
 
 def bytes_of(dtype: DataType) -> int:
-    """Bytes of one element."""
+    """Bytes of one element, or of the pair that a byte of FP4 holds."""
     return _ELEMENT_BYTES[dtype]
 
 
@@ -82,8 +89,8 @@ def from_host_dtype(dtype: Any) -> DataType | None:
 
 
 def serves(host: DataType, expected: DataType) -> bool:
-    """Whether a host tensor of one dtype is taken where another is declared: UINT8 for HF8."""
-    return host == expected or (host == DT_UINT8 and expected == DT_HF8)
+    """Whether a host tensor of one dtype is taken where another is declared: UINT8 for HF8 and FP4."""
+    return host == expected or (host == DT_UINT8 and _TORCH_NAMES[expected] == "uint8")
 
 
 def to_dtype(value: Any, what: str) -> DataType:

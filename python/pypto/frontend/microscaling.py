@@ -1,4 +1,4 @@
-"""Products and quantisation of microscaled tensors: FP8 elements with one E8M0 scale for every 32 along an axis.
+"""Products and quantisation of microscaled tensors: FP8 or FP4 elements with one E8M0 scale for every 32 along an axis.
 
 The formats and the choice of the scale are those of the OCP Microscaling Formats Specification 1.0.
 """
@@ -19,7 +19,7 @@ from pypto.frontend.tensor import Tensor
 BLOCK = 32  # elements that share one scale
 FP32, E8M0 = DataType.DT_FP32, DataType.DT_FP8E8M0
 # Exponent of the largest power of two that the dtype holds.
-_LARGEST_EXPONENT = {DataType.DT_FP8E4M3: 8, DataType.DT_FP8E5M2: 15}
+_LARGEST_EXPONENT = {DataType.DT_FP8E4M3: 8, DataType.DT_FP8E5M2: 15, DataType.DT_FP4_E2M1X2: 2}
 
 
 def _shapes() -> Any:
@@ -29,7 +29,7 @@ def _shapes() -> Any:
 
 
 def _names() -> str:
-    return " or ".join(dtype.name for dtype in _LARGEST_EXPONENT)
+    return ", ".join(dtype.name for dtype in _LARGEST_EXPONENT)
 
 
 def _scaled(x: Any, scale: Any, along: int, swapped: bool, name: str) -> Tensor:
@@ -51,7 +51,7 @@ def _scaled(x: Any, scale: Any, along: int, swapped: bool, name: str) -> Tensor:
             f"{expected} for {shape}, got {list(factors.static_shape('scaled_mm()'))}"
         )  # fmt: skip
     block = floor_div(arange(shape[along]), BLOCK)
-    return mul(cast_to(source, FP32), index_select(cast_to(factors, FP32), along, block))
+    return mul(_shapes().cast(source, FP32), index_select(cast_to(factors, FP32), along, block))
 
 
 def scaled_mm(
@@ -68,7 +68,7 @@ def scaled_mm(
     c_matrix_nz: bool = False,
     extend_params: Any = None,
 ) -> Tensor:
-    """The product of FP8 matrices whose elements count times 2^scale of their block of 32 along K.
+    """The product of FP8 or FP4 (E2M1) matrices whose elements count times 2^scale of their block of 32 along K.
 
     a [..., M, K] goes with scale_a [..., M, ceil(K / 32)], b [..., K, N] with scale_b [..., ceil(K / 32), N]. Each
     `*_trans` says that this tensor comes with its last two dims swapped. Accumulated in FP32 and rounded once.
@@ -90,11 +90,12 @@ def quant_mx(
     x: Any, quant_dtype: Any = DataType.DT_FP8E4M3, mode: Any = "ROUND_DOWN", axis: int = -1,
     performance_mode: bool = True,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """(q, scale): x / 2^scale in FP8, and one E8M0 scale for every 32 elements along the axis (a shorter last block).
+    """(q, scale): x / 2^scale in FP8 or FP4 (E2M1), and one E8M0 scale for every 32 elements along the axis.
 
     The exponent is floor(log2(largest magnitude of the block)) less that of the largest power of two of `quant_dtype`
-    (OCP Microscaling 1.0, section 6.3), at least -127; q is rounded half to even and clamped. A block with an infinity
-    or a NaN has the scale NaN. `mode` is ROUND_DOWN, which names that floor; `performance_mode` has no effect.
+    (OCP Microscaling 1.0, section 6.3), at least -127. The last block may be shorter. q is rounded half to even and
+    clamped. A block with an infinity or a NaN has the scale NaN. `mode` is ROUND_DOWN, which names that floor;
+    `performance_mode` has no effect.
     """
     source, dtype = to_tensor_argument(x, "quant_mx()"), to_dtype_argument(quant_dtype, "quant_mx()")
     if source.dtype not in (FP32, DataType.DT_FP16, DataType.DT_BF16) or dtype not in _LARGEST_EXPONENT:
@@ -117,10 +118,10 @@ def quant_mx(
     small = mul(blocks, ELEMENTWISE["reciprocal"](cast_to(scale, FP32)))
     flat = _shapes().reshape(small, [*shape[:-1], count * BLOCK])
     kept = flat if shape[-1] % BLOCK == 0 else _shapes().view(flat, shape, [0] * len(shape))
-    results = cast_to(kept, dtype, saturate=True), _shapes().reshape(scale, [*shape[:-1], count])
-    if where == last:
-        return results
-    return _shapes().transpose(results[0], where, last), _shapes().transpose(results[1], where, last)
+    scales = _shapes().reshape(scale, [*shape[:-1], count])
+    if where != last:
+        kept, scales = (_shapes().transpose(each, where, last) for each in (kept, scales))
+    return _shapes().cast(kept, dtype, satmode=1), scales
 
 
 EXPLICIT = {function.__name__: function for function in (quant_mx, scaled_mm)}

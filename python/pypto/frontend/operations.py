@@ -6,8 +6,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from pypto.dtypes import DataType
-from pypto.frontend import convolution, elementwise, extra, matrix, microscaling, movement, reductions
+from pypto.dtypes import PACKED, DataType
+from pypto.frontend import convolution, elementwise, extra, matrix, microscaling, movement, packed, reductions
 from pypto.frontend.arguments import (
     Element,
     to_dim,
@@ -17,7 +17,7 @@ from pypto.frontend.arguments import (
     to_static_extents,
     to_tensor_argument,
 )
-from pypto.frontend.elementwise import ELEMENTWISE, emit
+from pypto.frontend.elementwise import ELEMENTWISE, cast_to, emit
 from pypto.frontend.places import trace_error
 from pypto.frontend.ranks import limited
 from pypto.frontend.symbolic import as_int, static_int, to_expr
@@ -46,10 +46,17 @@ class SaturationMode(enum.IntEnum):
 
 
 def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = SaturationMode.OFF) -> Tensor:
-    """Conversion to another dtype."""
+    """Conversion to another dtype. FP4 results are rounded half to even and clamped in every mode."""
     attributes = {"cast_mode": int(CastMode(mode)), "saturate": bool(SaturationMode(satmode))}
     number = int(to_dtype_argument(dtype, "cast()"))
-    return emit("cast", [to_tensor_argument(x, "cast()")], dtype=number, **attributes)
+    source = to_tensor_argument(x, "cast()")
+    if source.dtype == number or (source.dtype not in PACKED and number not in PACKED):
+        return emit("cast", [source], dtype=number, **attributes)
+    wide = packed.widened(source) if source.dtype in PACKED else cast_to(source, DataType.DT_FP32)
+    if number in PACKED:
+        narrow: Tensor = packed.narrowed(wide, DataType(number))
+        return narrow
+    return cast_to(wide, DataType(number), **attributes)
 
 
 def clone(x: Any) -> Tensor:

@@ -8,7 +8,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from pypto.dtypes import DataType, from_host_dtype, serves
+from pypto.dtypes import PACKED, DataType, from_host_dtype, serves
 from pypto.errors import fe_error
 from pypto.frontend.annotations import DynamicDim, StaticDim, TensorSpec
 from pypto.frontend.formats import format_of
@@ -152,7 +152,8 @@ class Signature:
         """A tensor parameter with the dims and dtype of its annotation, filled in from a sample where left open."""
         if sample is None:
             name, spec = self.tensors[index]
-            return BoundTensor(name, self._declared_dtype(name, spec), self._declared_dims(name, spec))
+            dtype, dims = self._declared_dtype(name, spec), self._declared_dims(name, spec)
+            return BoundTensor(name, dtype, _bytes_of_pairs(name, dims) if dtype in PACKED else dims)
         if self.tensors[index][1].format is not None:
             self._check_format(index, sample)
         key = (index, tuple(sample.shape), sample.dtype)
@@ -186,7 +187,11 @@ class Signature:
                 f"definition ({expected}).",
             )
         declared = dtype if spec.dtype is None else spec.dtype
-        return BoundTensor(name, declared, self._match_dims(index, _shape_of(sample)))
+        shape = _shape_of(sample)
+        if declared not in PACKED:
+            return BoundTensor(name, declared, self._match_dims(index, shape))
+        dims = self._match_dims(index, (*shape[:-1], 2 * shape[-1]))
+        return BoundTensor(name, declared, _bytes_of_pairs(name, dims))
 
     def _match_dims(self, index: int, shape: tuple[int, ...]) -> tuple[int | str | None, ...]:
         name, spec = self.tensors[index]
@@ -225,6 +230,14 @@ class Signature:
                 TypeError, f"parameter '{name}' leaves its shape open {_definition(spec)}: give a sample argument"
             )
         return tuple(dim if isinstance(dim, int) else (getattr(dim, "name", "") or None) for dim in spec.dims)
+
+
+def _bytes_of_pairs(name: str, dims: tuple[int | str | None, ...]) -> tuple[int | str | None, ...]:
+    """Dims as those of the host tensor: the last one counts pairs."""
+    last = dims[-1]
+    if not isinstance(last, int) or last % 2:
+        raise fe_error(ValueError, f"parameter '{name}': the last dim of an FP4 tensor is static and even, got {last}")
+    return (*dims[:-1], last // 2)
 
 
 def _definition(spec: TensorSpec) -> str:

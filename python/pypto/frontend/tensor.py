@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto.dtypes import DataType
+from pypto.dtypes import PACKED, DataType
 from pypto.errors import PyptoError
-from pypto.frontend import symbolic, tracer
+from pypto.frontend import packed, symbolic, tracer
 from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
 from pypto.frontend.places import Place, trace_error
 from pypto.frontend.symbolic import SymbolicScalar
@@ -112,11 +112,17 @@ class Tensor(TensorMethods):
     def shape_exprs(self) -> list[int]:
         """Expressions of the extents."""
         self._check_trace()
-        return list(self._trace.builder.tensor_shape(self._id))
+        return packed.counted(
+            self._trace, self._trace.builder.tensor_dtype(self._id), list(self._trace.builder.tensor_shape(self._id))
+        )
 
     def valid_exprs(self) -> list[int]:
         """Expressions of the valid extents."""
-        return list(self._trace.builder.tensor_valid(self._id)) if self._valid is None else self._valid
+        if self._valid is not None:
+            return self._valid
+        return packed.counted(
+            self._trace, self._trace.builder.tensor_dtype(self._id), list(self._trace.builder.tensor_valid(self._id))
+        )
 
     def set_valid(self, valid: list[int]) -> None:
         """Says which cells of a variable hold something; moves into it must keep to that."""
@@ -273,6 +279,8 @@ class Tensor(TensorMethods):
     def reshaped_in_place(self, shape: list[Any]) -> Tensor:
         """An object for the same cells in another shape: what is written through one is seen through the other."""
         self._check()
+        if self.dtype in PACKED:
+            raise trace_error(ValueError, "reshape(inplace=True): FP4 tensors are reshaped without inplace")
         if self._valid is not None:
             raise trace_error(
                 ValueError, "reshape(inplace=True): the tensor is only partly valid; reshape without inplace"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 from pypto import _core
 from pypto.config import scopes
 from pypto.dtypes import DataType
+from pypto.frontend import packed
 from pypto.frontend.places import Place, caller_place, trace_error
 
 MAX_RETRACES = 1000
@@ -246,6 +247,8 @@ class Trace:
         """Calls the builder of the core with place and tiles set; its errors get the source place."""
         place = self._set_place()
         self._set_tiles()
+        if method in packed.LISTS:
+            arguments = packed.stored(self, method, arguments)
         try:
             return getattr(self.builder, method)(*arguments)
         except (ValueError, TypeError, IndexError, NotImplementedError, RuntimeError) as error:

@@ -25,7 +25,10 @@ _NAMES = {
     "FP8E4M3": "float8_e4m3fn",
     "FP8E5M2": "float8_e5m2",
     "FP8E8M0": "float8_e8m0fnu",
-    "HF8": "uint8",  # torch has no such dtype
+    # torch has no such dtypes.
+    "HF8": "uint8",
+    "FP4_E2M1X2": "uint8",
+    "FP4_E1M2X2": "uint8",
 }
 
 

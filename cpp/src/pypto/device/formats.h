@@ -27,11 +27,13 @@ constexpr simd::Format FormatOf(program::DType dtype) {
     case program::DType::kFp8E5M2: return simd::kE5m2;
     case program::DType::kFp8E8M0: return simd::kE8m0;
     case program::DType::kHf8: return simd::kHf8;
+    case program::DType::kFp4E2M1X2:
+    case program::DType::kFp4E1M2X2: return simd::kPairs;
   }
   return simd::kF32;
 }
 
-constexpr bool IsFloat(simd::Format format) { return format <= simd::kHf8; }
+constexpr bool IsFloat(simd::Format format) { return format <= simd::kPairs; }
 constexpr bool IsSmallFloat(simd::Format format) { return format >= simd::kE4m3 && format <= simd::kHf8; }
 
 // What elements of the format are computed with.
@@ -57,6 +59,7 @@ constexpr int64_t ElementBytes(simd::Format format) {
     case simd::kE5m2:
     case simd::kE8m0:
     case simd::kHf8:
+    case simd::kPairs:
     case simd::kI8:
     case simd::kBool:
     case simd::kU8: return 1;

@@ -23,6 +23,8 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
     {DType::kFp8E5M2, "FP8E5M2", "float8_e5m2", 1, DTypeKind::kFloat},
     {DType::kFp8E8M0, "FP8E8M0", "float8_e8m0fnu", 1, DTypeKind::kFloat},
     {DType::kHf8, "HF8", "uint8", 1, DTypeKind::kFloat},
+    {DType::kFp4E2M1X2, "FP4_E2M1X2", "uint8", 1, DTypeKind::kFloat},
+    {DType::kFp4E1M2X2, "FP4_E1M2X2", "uint8", 1, DTypeKind::kFloat},
 }};
 
 constexpr bool InOrder() {

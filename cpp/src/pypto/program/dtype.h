@@ -27,9 +27,11 @@ enum class DType : uint8_t {
   kFp8E5M2 = 13,
   kFp8E8M0 = 14,
   kHf8 = 15,
+  kFp4E2M1X2 = 16,  // two elements in a byte; what the core calls an element is such a byte
+  kFp4E1M2X2 = 17,
 };
 
-inline constexpr int kDTypeCount = 16;
+inline constexpr int kDTypeCount = 18;
 
 enum class DTypeKind : uint8_t { kFloat, kSigned, kUnsigned, kBool };
 
@@ -54,7 +56,7 @@ inline uint32_t BytesOf(DType dtype) { return InfoOf(dtype).bytes; }
 // Whether memory of a host dtype serves where `expected` is asked for: its own, or UINT8 where hosts know no such
 // dtype.
 constexpr bool Serves(DType host, DType expected) {
-  return host == expected || (host == DType::kUint8 && expected == DType::kHf8);
+  return host == expected || (host == DType::kUint8 && expected >= DType::kHf8);
 }
 
 // A set of dtypes as one bit each.

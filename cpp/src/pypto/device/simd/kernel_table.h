@@ -18,6 +18,7 @@ enum Format : uint8_t {
   kE5m2,
   kE8m0,
   kHf8,
+  kPairs,  // two FP4 codes in a byte, as the number of that byte
   kI32,
   kI8,
   kBool,
