@@ -77,7 +77,7 @@ def bitwise_xor(x: Any, y: Any, precision_type: Any = None) -> Tensor:
     """x ^ y"""
 
 def cast(x: Any, dtype: Any, mode: Any = ..., satmode: Any = ...) -> Tensor:
-    """Conversion to another dtype."""
+    """Conversion to another dtype. FP4 results are rounded half to even and clamped in every mode."""
 
 def cbrt(x: Any, precision_type: Any = None) -> Tensor:
     """real cube root"""
@@ -281,7 +281,7 @@ def prod(x: Any, dim: int, keepdim: bool = False) -> Tensor:
     """Product along one dim."""
 
 def quant_mx(x: Any, quant_dtype: Any = ..., mode: Any = 'ROUND_DOWN', axis: int = -1, performance_mode: bool = True) -> tuple[Tensor, Tensor]:
-    """(q, scale): x / 2^scale in FP8, and one E8M0 scale for every 32 elements along the axis (a shorter last block)."""
+    """(q, scale): x / 2^scale in FP8 or FP4 (E2M1), and one E8M0 scale for every 32 elements along the axis."""
 
 def quantize(x: Any, scale: Any, otype: Any, axis: int, zero_points: Any = None) -> Tensor:
     """round(x * scale) as INT8, or round(x * scale + zero_points) as UINT8, clamped."""
@@ -308,7 +308,7 @@ def rsqrt(x: Any, precision_type: Any = None) -> Tensor:
     """1 / sqrt(x)"""
 
 def scaled_mm(a: Any, b: Any, out_dtype: Any, scale_a: Any, scale_b: Any, *, a_trans: bool = False, b_trans: bool = False, scale_a_trans: bool = False, scale_b_trans: bool = False, c_matrix_nz: bool = False, extend_params: Any = None) -> Tensor:
-    """The product of FP8 matrices whose elements count times 2^scale of their block of 32 along K."""
+    """The product of FP8 or FP4 (E2M1) matrices whose elements count times 2^scale of their block of 32 along K."""
 
 def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Tensor:
     """X with src (a tensor or a number) written at indices along a dim, as torch.scatter."""
