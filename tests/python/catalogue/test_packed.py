@@ -103,7 +103,7 @@ def test_direct_calls_take_bytes(monkeypatch):
     def kernel(a: pypto.Tensor([pypto.STATIC, 128], E2M1), b: pypto.Tensor([4, 128], FP32)):
         b[:] = pypto.cast(a, FP32)
 
-    monkeypatch.setattr(type(kernel), "platform", "a5sim")
+    monkeypatch.setattr(pypto.runtime, "default_platform", lambda: "a5sim")
     for _ in range(3):
         out = torch.empty(4, 128)
         kernel(BYTES, out)
@@ -119,7 +119,7 @@ def test_blocks_of_four_bits_and_their_product():
     def kernel(a: pypto.Tensor([8, 64], FP32), b: pypto.Tensor([8, 64], E2M1), c: pypto.Tensor([8, 8], FP32)):
         elements, scale = pypto.quant_mx(a, E2M1)
         b[:] = elements
-        c[:] = pypto.scaled_mm(elements, elements, FP32, scale, scale, b_trans=True)
+        c[:] = pypto.scaled_mm(elements, elements, FP32, scale, scale, b_trans=True, scale_b_trans=True)
 
     ir.compile(kernel, platform="a5sim")(x, got, product)
     power = torch.frexp(x.double().unflatten(-1, (2, 32)).abs().amax(-1))[1].double() - 1 - 2
