@@ -4,22 +4,47 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import collections
-import dataclasses
+import contextvars
 import enum
+import importlib.util
+import sys
 import types
+import weakref
 from typing import Any
 
 from pypto.frontend import helpers
 from pypto.frontend.source import NoSourceError, read_source
 
-_PLAIN = (int, float, complex, str, bytes, bool, type(None), enum.Enum)
-_OPAQUE_PACKAGES = frozenset({"builtins", "pypto", "torch"})
-_MAX_OBJECTS = 10000
+_PLAIN = (int, float, complex, str, bytes, bool, type(None))
+_SEQUENCES = (list, tuple, bytearray, collections.deque)
+_MAX_OBJECTS = 100000
 _MAX_SOURCES = 1024
+# What a class holds besides what its author wrote: nothing in it changes what a kernel reads.
+_CLASS_BOOKKEEPING = frozenset(
+    {
+        "__dict__",
+        "__weakref__",
+        "__doc__",
+        "__module__",
+        "__qualname__",
+        "__annotations__",
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__abstractmethods__",
+        "_abc_impl",
+        "__parameters__",
+        "__orig_bases__",
+        "__firstlineno__",
+        "__static_attributes__",
+    }
+)
 
-# Text of a function (or its code object without one) and the dotted names it reads.
-_Reading = tuple[Any, tuple[tuple[str, ...], ...]]
+# Text of a function (or its code object without one), the dotted names it reads, and what it imports: the name it
+# binds, the module, the attribute of the module or None.
+_Import = tuple[str, str, str | None]
+_Reading = tuple[Any, tuple[tuple[str, ...], ...], tuple[_Import, ...]]
 _readings: dict[tuple[types.CodeType, str], _Reading] = {}
 
 
@@ -46,54 +71,139 @@ class _Keys:
 
     def of(self, value: Any) -> Any:
         """A hashable key that is equal for values that trace alike."""
-        if isinstance(value, _PLAIN):
+        if type(value) in _PLAIN:
             # 1, 1.0 and True are equal in Python and trace differently; 0.0 and -0.0 too.
             return (type(value), repr(value) if isinstance(value, float | complex) else value)
-        if isinstance(value, types.ModuleType | type | types.BuiltinFunctionType) or len(self._known) > _MAX_OBJECTS:
+        if isinstance(value, types.ModuleType | types.BuiltinFunctionType):
             return SameObject(value)
         known = self._known.get(id(value))
         if known is not None:
             return known[1]
+        if len(self._known) > _MAX_OBJECTS:
+            return SameObject(object())  # too much to look at: equal to nothing
         self._known[id(value)] = (value, SameObject(value))  # what a cycle sees
         key = self._content(value)
         self._known[id(value)] = (value, key)
         return key
 
     def _content(self, value: Any) -> Any:
-        if isinstance(value, list | tuple | bytearray | collections.deque):
-            return (type(value), tuple(self.of(element) for element in value))
-        if isinstance(value, dict):
-            return (dict, tuple((self.of(key), self.of(held)) for key, held in value.items()))
-        if isinstance(value, set | frozenset):
-            return (type(value), frozenset(self.of(element) for element in value))
+        if isinstance(value, type):
+            return self._class(value)
         if isinstance(value, types.FunctionType):
             return self._function(value)
-        if type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
-            return (type(value), str(value.dtype), value.shape, value.tobytes())
+        if isinstance(value, enum.Enum):
+            return (self.of(type(value)), value.name, self._attributes(value))
+        stands_for = _stands_for(value)
+        if stands_for is not None:
+            return (type(value), tuple(self.of(part) for part in stands_for))
         if _is_opaque(value):
             return (SameObject(value), getattr(value, "_version", None))  # the version of a torch tensor's contents
-        return self._object(value)
+        return (self.of(type(value)), self._elements(value), self._attributes(value))
 
-    def _object(self, value: Any) -> Any:
-        if dataclasses.is_dataclass(value):
-            names = [field.name for field in dataclasses.fields(value)]
-        elif isinstance(getattr(value, "__dict__", None), dict):
-            names = sorted(value.__dict__)
-        else:
+    def _elements(self, value: Any) -> Any:
+        """What a container or an array holds, or what a plain value is."""
+        if isinstance(value, _PLAIN):
+            plain: Any = next(kind for kind in reversed(type(value).__mro__) if kind in _PLAIN)
+            return repr(plain(value))
+        if isinstance(value, _SEQUENCES):
+            return tuple(self.of(element) for element in value)
+        if isinstance(value, dict):
+            items = tuple((self.of(key), self.of(held)) for key, held in value.items())
+            return (items, self.of(getattr(value, "default_factory", None)))
+        if isinstance(value, set | frozenset):
+            return frozenset(self.of(element) for element in value)
+        if hasattr(value, "tobytes") and hasattr(value, "dtype"):
+            held = self.of(value.tolist()) if value.dtype.hasobject else value.tobytes()
+            return (str(value.dtype), value.shape, held)
+        return None
+
+    def _attributes(self, value: Any) -> Any:
+        """Attributes and slots of an object; of one that shows none what it would be pickled as."""
+        held = dict(vars(value)) if hasattr(value, "__dict__") else {}
+        names = [name for base in type(value).__mro__ for name in vars(base).get("__slots__", ())]
+        slots = [
+            (name, self.of(getattr(value, name, None))) for name in names if name not in ("__dict__", "__weakref__")
+        ]
+        found = tuple(sorted(((name, self.of(part)) for name, part in held.items()), key=lambda pair: str(pair[0])))
+        if found or slots or isinstance(value, (*_PLAIN, *_SEQUENCES, dict, set, frozenset, enum.Enum)):
+            return (found, tuple(slots))
+        if is_user_class(type(value)):
+            return None
+        try:
+            made, *state = value.__reduce_ex__(2)
+            return (self.of(made), tuple(self.of(part) for part in state))
+        except Exception:
+            return SameObject(value)  # shows nothing of itself
+
+    def _class(self, value: type) -> Any:
+        """A class of the user: what it and its bases and its metaclass define."""
+        if not is_user_class(value):
             return SameObject(value)
-        held = tuple((name, self.of(getattr(value, name, None))) for name in names)
-        return (SameObject(type(value)), held)
+        bases = [base for base in value.__mro__ if is_user_class(base)]
+        held = tuple(
+            (name, self.of(part))
+            for base in bases
+            for name, part in vars(base).items()
+            if name not in _CLASS_BOOKKEEPING
+        )
+        return (SameObject(value), held, self.of(type(value)))
 
     def _function(self, function: types.FunctionType) -> Any:
         if is_installed(function):
             return SameObject(function)
         captured = tuple((name, self.of(value)) for name, value in captured_values(function))
         defaults = self.of((function.__defaults__, function.__kwdefaults__))
-        return ("function", _reading(function)[0], defaults, captured)
+        return (
+            "function",
+            _reading(function)[0],
+            defaults,
+            captured,
+            self.of(vars(function)) if vars(function) else None,
+        )
+
+
+def _stands_for(value: Any) -> tuple[Any, ...] | None:
+    """The objects that one of the interpreter's own stands for; None for any other."""
+    if isinstance(value, types.MethodType):
+        return (value.__func__, value.__self__)
+    if isinstance(value, staticmethod | classmethod):
+        return (value.__func__,)
+    if isinstance(value, property):
+        return (value.fget, value.fset, value.fdel)
+    if isinstance(value, types.MappingProxyType):
+        return (dict(value),)
+    if isinstance(value, memoryview):
+        return (value.format, value.shape, value.tobytes())
+    if isinstance(value, weakref.ref):
+        return (value(),)
+    if isinstance(value, contextvars.ContextVar):
+        return (value.get(None),)
+    return None
 
 
 def _is_opaque(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] in _OPAQUE_PACKAGES
+    package = type(value).__module__.partition(".")[0]
+    if package == "torch":
+        return hasattr(value, "data_ptr") or not hasattr(value, "__dict__")
+    plain = isinstance(value, (*_SEQUENCES, dict, set, frozenset))
+    return package in ("builtins", "pypto") and not plain
+
+
+def is_user_class(value: type) -> bool:
+    """Whether a class is the user's own: those of installed packages do not change while the process runs."""
+    if helpers.is_library(value):
+        return False
+    return "-packages" not in (getattr(sys.modules.get(value.__module__), "__file__", None) or "")
+
+
+def _is_plain_enum(value: type) -> bool:
+    """Whether a class is an enumeration that defines no functions."""
+    if not issubclass(value, enum.Enum):
+        return False
+    bases = [base for base in value.__mro__ if is_user_class(base)]
+    parts = [getattr(part, "fget", part) for base in bases for part in vars(base).values()]
+    parts = [getattr(part, "__func__", part) for part in parts]
+    return not any(isinstance(part, types.FunctionType) and not helpers.is_library(part) for part in parts)
 
 
 def value_key(value: Any) -> Any:
@@ -127,7 +237,7 @@ def _reading(function: types.FunctionType) -> _Reading:
     try:
         source = read_source(function)
     except NoSourceError:
-        made: _Reading = (function.__code__, tuple((name,) for name in function.__code__.co_names))
+        made: _Reading = (function.__code__, tuple((name,) for name in _names_of(function.__code__)), ())
     else:
         paths = {
             path
@@ -135,9 +245,60 @@ def _reading(function: types.FunctionType) -> _Reading:
             for node in ast.walk(statement)
             if isinstance(node, ast.Name | ast.Attribute) and (path := _dotted(node)) is not None
         }
-        made = (source.text, tuple(sorted(paths)))
+        nodes = [node for statement in source.tree.body for node in ast.walk(statement)]
+        imports = [item for node in nodes for item in _imports(node, function.__globals__.get("__package__"))]
+        made = (source.text, tuple(sorted(paths)), tuple(imports))
     _readings[key] = made
     return made
+
+
+def _names_of(code: types.CodeType) -> set[str]:
+    """Global and attribute names of a code object and of the functions, lambdas and comprehensions in it."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return set(code.co_names).union(*(_names_of(part) for part in inner))
+
+
+def _imports(node: ast.AST, package: str | None) -> list[_Import]:
+    if isinstance(node, ast.Import):
+        return [
+            (
+                alias.asname or alias.name.partition(".")[0],
+                alias.name if alias.asname else alias.name.partition(".")[0],
+                None,
+            )
+            for alias in node.names
+        ]
+    if isinstance(node, ast.ImportFrom):
+        module = "." * node.level + (node.module or "")
+        module = importlib.util.resolve_name(module, package or "") if node.level else module
+        return [(alias.asname or alias.name, module, alias.name) for alias in node.names]
+    return []
+
+
+def user_imports(function: types.FunctionType) -> list[_Import]:
+    """What a function imports from modules of the user."""
+    return [item for item in _reading(function)[2] if not helpers.is_library_name(item[1])]
+
+
+def _imported_values(function: types.FunctionType) -> list[tuple[str, Any]]:
+    values: list[tuple[str, Any]] = []
+    for name, module, attribute in user_imports(function):
+        value = sys.modules.get(module)
+        if attribute is not None:
+            value = getattr(value, attribute, sys.modules.get(f"{module}.{attribute}"))
+        values.append((name, value))
+        paths = [path for path in _reading(function)[1] if path[0] == name and is_user_module(value)]
+        values.extend(_follow(path, value) for path in paths)
+    return values
+
+
+def _follow(path: tuple[str, ...], value: Any) -> tuple[str, Any]:
+    """What a dotted name gives whose first part is `value`, as far as it goes through modules of the user."""
+    depth = 1
+    while depth < len(path) and is_user_module(value):
+        value = vars(value).get(path[depth])
+        depth += 1
+    return ".".join(path[:depth]), value
 
 
 def captured_values(function: types.FunctionType) -> list[tuple[str, Any]]:
@@ -149,15 +310,10 @@ def captured_values(function: types.FunctionType) -> list[tuple[str, Any]]:
         except ValueError:  # not set yet
             continue
     for path in global_paths(function):
-        if path[0] not in function.__globals__:
-            continue
-        value = function.__globals__[path[0]]
-        depth = 1
-        while depth < len(path) and is_user_module(value):
-            value = vars(value).get(path[depth])
-            depth += 1
-        values.append((".".join(path[:depth]), value))
-    return values
+        names = function.__globals__ if path[0] in function.__globals__ else vars(builtins)
+        if path[0] in names:
+            values.append(_follow(path, names[path[0]]))
+    return values + _imported_values(function)
 
 
 def global_paths(function: types.FunctionType) -> list[tuple[str, ...]]:
@@ -174,16 +330,23 @@ def is_user_module(value: Any) -> bool:
 
 def is_compared_by_identity(value: Any) -> bool:
     """Whether the key of a value, which is not frozen, holds nothing but the object itself."""
-    containers = (list, tuple, bytearray, collections.deque, dict, set, frozenset, types.FunctionType)
-    return _is_opaque(value) and not isinstance(value, containers) and not hasattr(value, "_version")
+    if isinstance(value, type | types.FunctionType) or _stands_for(value) is not None:
+        return False
+    return _is_opaque(value) and not hasattr(value, "_version")
 
 
 def is_frozen(value: Any) -> bool:
     """Whether a value cannot change while it is the same object."""
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return all(is_frozen(element) for element in value)
-    return isinstance(value, (*_PLAIN, types.ModuleType, type, types.BuiltinFunctionType)) or (
-        isinstance(value, types.FunctionType) and helpers.is_library(value)
+    if isinstance(value, type):
+        return not is_user_class(value) or _is_plain_enum(value)
+    if isinstance(value, enum.Enum):
+        return _is_plain_enum(type(value))
+    return (
+        type(value) in _PLAIN
+        or isinstance(value, types.ModuleType | types.BuiltinFunctionType)
+        or (isinstance(value, types.FunctionType) and helpers.is_library(value))
     )
 
 

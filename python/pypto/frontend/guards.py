@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import enum
 import types
 from collections.abc import Mapping
@@ -17,7 +18,10 @@ _SCALARS = (int, float, bool, str, type(None))
 
 def is_comparable(constants: Mapping[str, Any]) -> bool:
     """Whether the core can compare scalar arguments by type and value."""
-    return all(type(value) in _SCALARS or isinstance(value, enum.Enum) for value in constants.values())
+    return all(
+        type(value) in _SCALARS or (isinstance(value, enum.Enum) and captures.is_frozen(value))
+        for value in constants.values()
+    )
 
 
 class Guards:
@@ -45,6 +49,8 @@ class Guards:
             self.entries.append(("cell", cell, value))
             if not self._value(value):
                 return False
+        if captures.user_imports(function):
+            return False
         paths = captures.global_paths(function)
         return all(self._path(function.__globals__, path) for path in paths) and len(self.entries) <= _MAX_GUARDS
 
@@ -55,6 +61,8 @@ class Guards:
             if ("item", id(names), name) not in self._seen:
                 self._seen.add(("item", id(names), name))
                 self.entries.append(("item", names, name, *found))
+            if not found and depth == 0 and name in vars(builtins):
+                return self._path(vars(builtins), path)
             if not found:
                 return True
             value = found[0]
@@ -94,4 +102,4 @@ class Guards:
         if function.__kwdefaults__ is not None or not captures.is_frozen(function.__defaults__):
             return False
         self.entries.append(("function", function, function.__code__, function.__defaults__))
-        return self.watch(function)
+        return self.watch(function) and (not vars(function) or self._value(vars(function)))
