@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -66,8 +67,15 @@ def for_platform(platform: str) -> ChipWorker:
     return find(platform) or default_worker(platform)
 
 
-@atexit.register
 def close_defaults() -> None:
     """Closes the default workers; the next use opens new ones."""
     while _defaults:
         _defaults.popitem()[1].close()
+
+
+@atexit.register
+def _close_at_exit() -> None:
+    """Closes them at the end of the process, unless a thread that still runs could be inside: it would get an error
+    on stderr for what is no mistake of its own. The end of the process then gives the device back."""
+    if len(sys._current_frames()) == 1:
+        close_defaults()
