@@ -367,3 +367,19 @@ def test_composites():
     x, out = torch.randn(3, 5), torch.zeros(2, 3, 5)
     run(kernel, x, out)
     torch.testing.assert_close(out, torch.stack([torch.softmax(x, -1), torch.sigmoid(x)]))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4, 6])
+def test_concat_of_tail_blocks(rows):
+    @pypto.frontend.jit
+    def kernel(
+        x: pypto.Tensor([pypto.DYN, 8], pypto.DT_FP32),
+        y: pypto.Tensor([pypto.DYN, 8], pypto.DT_FP32),
+        out: pypto.Tensor([pypto.DYN, 16], pypto.DT_FP32),
+    ):
+        for i in pypto.loop(0, x.shape[0], 4):
+            out[i : i + 4] = pypto.concat([x[i : i + 4], y[i : i + 4]], 1)
+
+    x, y, out = torch.randn(rows, 8), torch.randn(rows, 8), torch.zeros(rows, 16)
+    kernel(x, y, out)
+    assert torch.equal(out, torch.cat([x, y], 1))
