@@ -121,6 +121,7 @@ FreeOutcome DeviceMemory::Free(uint64_t address) {
     if (bytes == 0 || slot->internal) return FreeOutcome::kUnknown;
     if (address != SlotAddress(place)) return FreeOutcome::kInterior;
     slot->bytes.store(0, std::memory_order_release);
+    EndEpoch();
     charged_bytes_ -= slot->charged;
     live_bytes_ -= bytes;
     --live_blocks_;
@@ -139,6 +140,7 @@ void DeviceMemory::FreeInternal(uint64_t address) {
     place = Locate(address);
     if (place.span == nullptr) return;
     SlotAt(*place.span, place.slot)->bytes.store(0, std::memory_order_release);
+    EndEpoch();
   }
   GiveBack(place);
 }

@@ -56,6 +56,8 @@ class DeviceMemory {
 
   // Host pointer of [address, address + bytes), or null unless that lies inside one live block.
   std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept;
+  // Another number once a block is gone: while it stays the same, what Translate found is valid.
+  uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   // The live block that holds `address`.
   std::optional<Block> Find(uint64_t address) const noexcept;
   bool Owns(uint64_t address) const noexcept { return address - reservation_.base() < reservation_.bytes(); }
@@ -124,6 +126,8 @@ class DeviceMemory {
   void GiveBack(const SlotPlace& place);
   void PurgeLocked();
   uint64_t Publish(const SlotPlace& place, uint64_t bytes);
+  // Under the mutex.
+  void EndEpoch() noexcept { epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
   void Poison(std::byte* block, uint64_t bytes, int value) const;
   bool GuardIntact(const std::byte* guard) const;
 
@@ -140,6 +144,7 @@ class DeviceMemory {
   std::map<uint64_t, uint32_t> free_runs_;  // first chunk -> chunks
   std::vector<bool> dirty_;                 // by chunk
   uint64_t dirty_chunks_ = 0;
+  std::atomic<uint64_t> epoch_{1};  // written under the mutex
   uint64_t charged_bytes_ = 0;
   uint64_t live_bytes_ = 0;
   uint64_t live_blocks_ = 0;

@@ -26,6 +26,7 @@ class MemoryMap final : public device::AddressMap {
   std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept override {
     return memory_.Translate(address, bytes);
   }
+  uint64_t epoch() const noexcept override { return memory_.epoch(); }
 
  private:
   const DeviceMemory& memory_;

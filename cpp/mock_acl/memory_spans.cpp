@@ -193,6 +193,7 @@ void DeviceMemory::Clear() {
     span->chunks = 0;
     span->live = 0;
   }
+  EndEpoch();
   PurgeLocked();
   charged_bytes_ = 0;
   live_bytes_ = 0;

@@ -22,6 +22,11 @@ uint64_t TestMemory::Allocate(size_t bytes) {
   return address;
 }
 
+void TestMemory::Free(uint64_t address) {
+  blocks_.erase(address);
+  ++epoch_;
+}
+
 uint64_t TestMemory::Put(const std::vector<std::byte>& bytes) {
   const uint64_t address = Allocate(bytes.size());
   if (!bytes.empty()) std::memcpy(Host(address), bytes.data(), bytes.size());

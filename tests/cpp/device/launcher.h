@@ -23,6 +23,8 @@ class TestMemory final : public AddressMap {
   uint64_t Put(const std::vector<std::byte>& bytes);
   std::byte* Host(uint64_t address) { return Translate(address, 0); }
   std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept override;
+  uint64_t epoch() const noexcept override { return epoch_; }
+  void Free(uint64_t address);
   // Whether all bytes around all blocks are as they were.
   bool GuardsIntact() const;
 
@@ -34,6 +36,7 @@ class TestMemory final : public AddressMap {
   };
   std::map<uint64_t, Block> blocks_;
   uint64_t next_ = 0x100000;
+  uint64_t epoch_ = 1;
 };
 
 struct Argument {

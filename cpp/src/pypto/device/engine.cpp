@@ -28,7 +28,8 @@ constexpr int32_t kStreamAborted = 107023;
 class CoreEngine final : public Engine {
  public:
   CoreEngine(const EngineOptions& options, const simd::KernelTable& kernels)
-      : scheduler_(options.cores),
+      : kernels_(kernels),
+        scheduler_(options.cores),
         scratch_(scheduler_.cores()),
         runner_(kernels, &scheduler_, &scratch_, options.shake_seed) {}
 
@@ -37,16 +38,30 @@ class CoreEngine final : public Engine {
     const uint64_t begin = base::Ticks();
     // Executables are made by Executable::Load only.
     const auto& program = static_cast<const LoadedExecutable&>(executable);
+    const uint64_t epoch = memory.epoch();
     Fault fault;
+    if (const Recording* last = recordings_.LastOf(program); last != nullptr) {
+      if (last->bound.Fits(block, epoch, scratch_.At(0)) && !IsSet(abort)) [[likely]] {
+        last->bound.Run();
+        Count(&replayed_);
+        WriteStatistics(begin, FiguresOf(*last), fault, SerialOf(block), last->bound.statistics());
+        return {};
+      }
+    }
     Figures figures;
     if (launch_.Open(program, block, memory, &fault)) [[likely]] {
-      const Recording* recording = program.replayable() ? recordings_.Find(program, launch_) : nullptr;
+      Recording* recording = program.replayable() ? recordings_.Find(program, launch_) : nullptr;
       if (recording == nullptr || !Replay(program, *recording, memory, abort, &figures, &fault)) {
         Walk(program, memory, abort, &figures, &fault);
+      } else if (epoch != 0 && !fault.any() && !runner_.fault().raised()) {
+        recording->bound.Update(block, epoch, launch_, recording->tasks, kernels_, scratch_.At(0));
       }
     }
     if (fault.kind == FaultKind::kAborted && runner_.fault().raised()) fault = runner_.fault().fault();
-    if (launch_.statistics() != nullptr) WriteStatistics(begin, figures, fault, launch_.statistics());
+    if (LaunchStatistics* statistics = launch_.statistics(); statistics != nullptr) {
+      WriteStatistics(begin, figures, fault, launch_.header().serial, statistics);
+      if (launch_.task_block() != nullptr) std::memcpy(launch_.task_block(), statistics, sizeof(*statistics));
+    }
     if (!fault.any()) [[likely]]
       return {};
     return Describe(program, fault);
@@ -78,6 +93,22 @@ class CoreEngine final : public Engine {
   // Only the launching thread counts.
   static void Count(std::atomic<uint64_t>* counter) noexcept {
     counter->store(counter->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  static bool IsSet(const std::atomic<bool>* flag) noexcept {
+    return flag != nullptr && flag->load(std::memory_order_relaxed);
+  }
+
+  static uint32_t SerialOf(std::span<const std::byte> block) noexcept {
+    uint32_t serial = 0;
+    std::memcpy(&serial, block.data() + offsetof(program::LaunchHeader, serial), sizeof(serial));
+    return serial;
+  }
+
+  // Of a replay that ended well.
+  static Figures FiguresOf(const Recording& recording) noexcept {
+    const LaunchCounts counts = recording.tasks.empty() ? LaunchCounts() : recording.tasks.back()->counts;
+    return {counts, recording.shape.budget.parallelism, recording.peaks.data()};
   }
 
   // Runs what was stitched for a launch of the same shape. False, with nothing done, when this one must be walked.
@@ -113,9 +144,10 @@ class CoreEngine final : public Engine {
   }
 
   // In place: rows of copies that the launch does not have stay zero.
-  void WriteStatistics(uint64_t begin, const Figures& figures, const Fault& fault, LaunchStatistics* to) const {
+  void WriteStatistics(uint64_t begin, const Figures& figures, const Fault& fault, uint32_t serial,
+                       LaunchStatistics* to) const {
     to->launches += 1;
-    to->serial = launch_.header().serial;
+    to->serial = serial;
     to->begin_ticks = begin;
     to->ticks_per_second = ticks_per_second_;
     to->fault = static_cast<uint32_t>(fault.kind);
@@ -137,7 +169,6 @@ class CoreEngine final : public Engine {
       to->largest_peak_bytes[pool] = std::max(to->largest_peak_bytes[pool], to->peak_bytes[pool]);
     }
     to->end_ticks = base::Ticks();
-    if (launch_.task_block() != nullptr) std::memcpy(launch_.task_block(), to, sizeof(*to));
   }
 
   static LaunchOutcome Describe(const LoadedExecutable& program, const Fault& fault) {
@@ -154,6 +185,7 @@ class CoreEngine final : public Engine {
   }
 
   const double ticks_per_second_ = base::TicksPerSecond();  // measured here, not inside a launch
+  const simd::KernelTable& kernels_;
   CoreScheduler scheduler_;
   ScratchArenas scratch_;
   TaskRunner runner_;

@@ -19,6 +19,8 @@ class AddressMap {
   virtual ~AddressMap() = default;
   // Host pointer of [address, address + bytes), or null when that is not inside one live allocation.
   virtual std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept = 0;
+  // While it stays the same, what Translate found stays where it is. 0: not known.
+  virtual uint64_t epoch() const noexcept { return 0; }
 };
 
 struct EngineOptions {

@@ -31,17 +31,53 @@ class TileRunner {
         pointers_(reinterpret_cast<std::byte**>(scratch)) {}
 
   void Run(int64_t tile) {
-    for (int dim = leaf_.rank - 1; dim >= 0; --dim) {
-      begin_[dim] = tile % record_.grid[dim] * leaf_.tile[dim];
-      tile /= record_.grid[dim];
-    }
+    Place(tile);
     if (leaf_.kind == program::LeafKind::kCube) return RunProduct();
     if (leaf_.kind == program::LeafKind::kWhole) return RunWhole();
-    for (size_t i = 0; i < leaf_.accesses.size(); ++i) pointers_[i] = Pointer(i, leaf_.rank);
+    PlaceAccesses();
     for (size_t i = 0; i < leaf_.ops.size(); ++i) RunOperation(i);
   }
 
+  // Of a leaf of kind kVector.
+  bool Bind(int64_t tile, size_t most, std::vector<RowsCall>* calls) {
+    Place(tile);
+    PlaceAccesses();
+    for (size_t i = 0; i < leaf_.ops.size(); ++i) {
+      const OpProgram& op = leaf_.ops[i];
+      int64_t cells[program::kMaxRank];
+      if (!Cells(op, i, cells)) continue;
+      if (op.action != Action::kCompute || calls->size() == most) return false;
+      OperandView views[Nest::kMostOperands];
+      ViewOperands(op, views);
+      RowsCall call{op.rows, {}};
+      if (!BindCompute(op, kernels_, leaf_.rank, cells, views, &call.args)) return false;
+      calls->push_back(call);
+    }
+    return true;
+  }
+
  private:
+  // Without a division for the first tile, which often is the only one.
+  void Place(int64_t tile) {
+    for (int dim = leaf_.rank - 1; dim >= 0; --dim) {
+      if (tile == 0) {
+        begin_[dim] = 0;
+        continue;
+      }
+      begin_[dim] = tile % record_.grid[dim] * leaf_.tile[dim];
+      tile /= record_.grid[dim];
+    }
+  }
+
+  void PlaceAccesses() {
+    for (size_t i = 0; i < leaf_.accesses.size(); ++i) pointers_[i] = Pointer(i, leaf_.rank);
+  }
+
+  void ViewOperands(const OpProgram& op, OperandView* views) const {
+    views[0] = View(op.output);
+    for (int i = 0; i < op.input_count; ++i) views[1 + i] = View(op.inputs[i]);
+  }
+
   // Address of an access at the tile's first `dims` coordinates.
   std::byte* Pointer(size_t access, int dims) const {
     const AccessRecord& at = record_.accesses[access];
@@ -98,8 +134,7 @@ class TileRunner {
     int64_t cells[program::kMaxRank];
     if (!Cells(op, index, cells)) return;
     OperandView views[Nest::kMostOperands];
-    views[0] = View(op.output);
-    for (int i = 0; i < op.input_count; ++i) views[1 + i] = View(op.inputs[i]);
+    ViewOperands(op, views);
     switch (op.action) {
       case Action::kCompute: return RunCompute(op, kernels_, leaf_.rank, cells, views);
       case Action::kCast: return RunCast(op, kernels_, leaf_.rank, cells, views);
@@ -174,6 +209,17 @@ void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::Ker
     if (fault->raised()) return;
     runner.Run(tile);
   }
+}
+
+bool BindTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
+               size_t most, std::vector<RowsCall>* calls) {
+  if (record.program->kind != program::LeafKind::kVector) return false;
+  TileFault no_fault;
+  TileRunner runner(record, slots, kernels, scratch, nullptr, &no_fault);
+  for (int64_t tile = 0; tile < record.tiles; ++tile) {
+    if (!runner.Bind(tile, most, calls)) return false;
+  }
+  return true;
 }
 
 }  // namespace pypto::device

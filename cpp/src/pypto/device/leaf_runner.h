@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "pypto/device/fault.h"
 #include "pypto/device/simd/kernel_table.h"
@@ -16,5 +17,15 @@ namespace pypto::device {
 // set, or `fault` is raised, as a tile itself may do. Thread-safe for disjoint tiles and different scratch.
 void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
               int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault);
+
+// One call of a kernel with everything it takes.
+struct RowsCall {
+  simd::RowsFunction rows = nullptr;
+  simd::RowArgs args;
+};
+// Appends what RunTiles would do for all tiles as calls of kernels. False when it is more than that, or more than
+// `most` calls in all.
+bool BindTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
+               size_t most, std::vector<RowsCall>* calls);
 
 }  // namespace pypto::device

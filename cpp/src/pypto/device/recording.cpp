@@ -6,18 +6,17 @@
 
 namespace pypto::device {
 
-const Recording* RecordingStore::Find(const LoadedExecutable& executable, const LaunchState& launch) {
-  if (entries_.empty()) return nullptr;
-  if (!launch.IsOf(executable, entries_[latest_].recording->shape)) {
-    const uint64_t hash = launch.ShapeHash(executable);
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-      return entry.hash == hash && launch.IsOf(executable, entry.recording->shape);
-    });
-    if (found == entries_.end()) return nullptr;
-    latest_ = static_cast<size_t>(found - entries_.begin());
-  }
-  entries_[latest_].last_used = ++clock_;
-  return entries_[latest_].recording.get();
+Recording* RecordingStore::Find(const LoadedExecutable& executable, const LaunchState& launch) {
+  Recording* last = LastOf(executable);
+  if (last != nullptr && launch.IsOf(executable, last->shape)) return last;
+  const uint64_t hash = launch.ShapeHash(executable);
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.hash == hash && launch.IsOf(executable, entry.recording->shape);
+  });
+  if (found == entries_.end()) return nullptr;
+  last_[executable.serial() % kLasts] = static_cast<uint32_t>(found - entries_.begin());
+  found->last_used = ++clock_;
+  return found->recording.get();
 }
 
 void RecordingStore::Begin(bool keep) {
@@ -62,11 +61,12 @@ void RecordingStore::StopRecording() {
 void RecordingStore::Keep(const LoadedExecutable& executable, const LaunchState& launch, const Pools& pools) {
   if (!std::exchange(recording_, false)) return;
   present_->shape = launch.shape();
+  present_->bound.Begin(launch.header());
   for (uint32_t copy = 0; copy < launch.budget().parallelism; ++copy) present_->peaks[copy] = pools.peaks(copy);
   bytes_ += present_->bytes;
   entries_.push_back({launch.ShapeHash(executable), ++clock_, std::move(present_)});
   while (entries_.size() > limits_.recordings || bytes_ > limits_.bytes) DropOldest();
-  latest_ = entries_.size() - 1;
+  last_[executable.serial() % kLasts] = static_cast<uint32_t>(entries_.size() - 1);
 }
 
 void RecordingStore::DropOldest() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "pypto/device/bound_launch.h"
 #include "pypto/device/launch_state.h"
 #include "pypto/device/pools.h"
 #include "pypto/device/task.h"
@@ -13,13 +14,14 @@
 namespace pypto::device {
 
 // All tasks of one launch. It depends on the executable, the symbols and the scalars alone: memory is named by slots.
-// Immutable once kept.
+// Immutable once kept, except what it is bound to.
 struct Recording {
   LaunchShape shape;
   std::vector<std::unique_ptr<Task>> tasks;
   std::array<PoolBytes, program::kMostCopies> peaks{};  // per copy of the workspace
   bool ordered_by_bytes = false;  // some task runs in the order of its data, found for parameters that do not overlap
   size_t bytes = 0;
+  BoundLaunch bound;
 };
 
 // Recordings, the least recently used ones dropped when there are too many or they hold too much memory; and tasks to
@@ -34,8 +36,15 @@ class RecordingStore {
   RecordingStore() = default;
   explicit RecordingStore(const Limits& limits) : limits_(limits) {}
 
+  // What the executable ran last, of whatever shape, or null.
+  Recording* LastOf(const LoadedExecutable& executable) noexcept {
+    const size_t index = last_[executable.serial() % kLasts];
+    if (index >= entries_.size() || entries_[index].recording->shape.serial != executable.serial()) return nullptr;
+    entries_[index].last_used = ++clock_;
+    return entries_[index].recording.get();
+  }
   // The recording of the launch that was opened last, or null.
-  const Recording* Find(const LoadedExecutable& executable, const LaunchState& launch);
+  Recording* Find(const LoadedExecutable& executable, const LaunchState& launch);
 
   // A launch begins to be walked; whether it may be kept.
   void Begin(bool keep);
@@ -61,7 +70,8 @@ class RecordingStore {
 
   const Limits limits_;
   std::vector<Entry> entries_;
-  size_t latest_ = 0;  // entry found last
+  static constexpr size_t kLasts = 256;
+  std::array<uint32_t, kLasts> last_{};  // entry found last, by the executable's serial number; executables may share
   uint64_t clock_ = 0;
   size_t bytes_ = 0;
   bool recording_ = false;

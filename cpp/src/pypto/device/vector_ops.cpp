@@ -61,8 +61,9 @@ void SetInput(simd::RowArgs* args, int input, const void* data, int64_t row, int
   }
 }
 
-// All operands are wide and dense in the innermost dim: two dims go to the kernel at a time.
-void ComputeInPlace(const OpProgram& op, const Nest& nest) {
+// All operands are wide and dense in the innermost dim: two dims go to `body` at a time.
+template <typename Body>
+void ForEachBlock(const OpProgram& op, const Nest& nest, const Body& body) {
   const bool rows = nest.rank > 1;
   simd::RowArgs args{};
   args.rows = rows ? nest.counts[nest.rank - 2] : 1;
@@ -72,7 +73,7 @@ void ComputeInPlace(const OpProgram& op, const Nest& nest) {
   nest.ForEachOuter(rows ? 2 : 1, [&](const std::array<std::byte*, Nest::kMostOperands>& at) {
     args.out = at[0];
     for (int i = 0; i < op.input_count; ++i) SetInput(&args, i, at[i + 1], row_stride(i + 1), InnerStep(nest, i + 1));
-    op.rows(&args);
+    body(args);
   });
 }
 
@@ -100,8 +101,19 @@ void RunCompute(const OpProgram& op, const KernelTable& kernels, int rank, const
                 const OperandView* views) {
   Nest nest;
   if (!nest.Make(rank, cells, -1, views, 1 + op.input_count)) return;
-  if (RunsInPlace(op, kernels, nest, views)) return ComputeInPlace(op, nest);
+  if (RunsInPlace(op, kernels, nest, views)) {
+    return ForEachBlock(op, nest, [&op](const simd::RowArgs& args) { op.rows(&args); });
+  }
   ComputeInChunks(op, kernels, nest, views);
+}
+
+bool BindCompute(const OpProgram& op, const KernelTable& kernels, int rank, const int64_t* cells,
+                 const OperandView* views, simd::RowArgs* args) {
+  Nest nest;
+  if (!nest.Make(rank, cells, -1, views, 1 + op.input_count)) return false;
+  if (nest.rank > 2 || !RunsInPlace(op, kernels, nest, views)) return false;
+  ForEachBlock(op, nest, [args](const simd::RowArgs& block) { *args = block; });
+  return true;
 }
 
 }  // namespace pypto::device

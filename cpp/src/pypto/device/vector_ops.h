@@ -10,6 +10,9 @@ namespace pypto::device {
 // cells. Results are rounded once, to op.result.
 void RunCompute(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
                 const OperandView* views);
+// The same as one call of a kernel, when it is that; false otherwise.
+bool BindCompute(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
+                 const OperandView* views, simd::RowArgs* args);
 void RunCast(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
              const OperandView* views);
 void RunCopy(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,

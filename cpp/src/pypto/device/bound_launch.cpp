@@ -1,0 +1,50 @@
+// Binds launches that come again.
+#include "pypto/device/bound_launch.h"
+
+namespace pypto::device {
+
+namespace {
+
+size_t WordBytes(const program::LaunchHeader& header) {
+  return sizeof(header) + 8 * (size_t{header.parameter_count} + header.symbol_count);
+}
+
+}  // namespace
+
+void BoundLaunch::Begin(const program::LaunchHeader& header) {
+  *this = {};
+  words_.reserve(WordBytes(header));
+  calls_.reserve(kMostCalls);
+}
+
+void BoundLaunch::Update(std::span<const std::byte> block, uint64_t epoch, const LaunchState& launch,
+                         const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels,
+                         std::byte* scratch) {
+  if (too_much_) return;
+  const bool again = !words_.empty() && IsNoted(block, epoch);
+  bound_ = false;
+  scratch_ = scratch;
+  statistics_ = launch.statistics();
+  if (again && statistics_ != nullptr && launch.task_block() == nullptr) {
+    bound_ = Bind(launch, tasks, kernels);
+    too_much_ = !bound_;
+    return;
+  }
+  words_.assign(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(WordBytes(launch.header())));
+  block_ = block;
+  epoch_ = epoch;
+}
+
+bool BoundLaunch::Bind(const LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks,
+                       const simd::KernelTable& kernels) {
+  calls_.clear();
+  for (const auto& task : tasks) {
+    if (task->shared || !task->moves.empty()) return false;
+    for (const LeafRecord& leaf : task->leaves) {
+      if (!BindTiles(leaf, launch.slots(), kernels, scratch_, kMostCalls, &calls_)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace pypto::device

@@ -1,0 +1,64 @@
+// A short launch with every address put in: what is run when the same block comes again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "pypto/device/launch_state.h"
+#include "pypto/device/leaf_runner.h"
+#include "pypto/device/task.h"
+#include "pypto/program/launch_block.h"
+
+namespace pypto::device {
+
+// Keeps the words of the last block that its recording ran for and, once the same words have come twice, the work as
+// calls of kernels. Part of a recording. Thread rule: one thread at a time.
+class BoundLaunch {
+ public:
+  // Launches of more calls gain nothing that shows.
+  static constexpr size_t kMostCalls = 8;
+
+  // A recording is kept for launches like this one: takes the memory for it.
+  void Begin(const program::LaunchHeader& header);
+  // Whether the calls do what `block` asks for: the same words at the same place, every block of memory that was alive
+  // is so still, and the core's arena has not moved. All checks of the block have passed then.
+  bool Fits(std::span<const std::byte> block, uint64_t epoch, const std::byte* scratch) const noexcept {
+    return bound_ && scratch == scratch_ && IsNoted(block, epoch);
+  }
+  void Run() const {
+    for (const RowsCall& call : calls_) call.rows(&call.args);
+  }
+  program::LaunchStatistics* statistics() const noexcept { return statistics_; }
+
+  // `block` has been run, as `launch` read it and `tasks` did it, without a fault. `epoch`: of the memory, not 0.
+  void Update(std::span<const std::byte> block, uint64_t epoch, const LaunchState& launch,
+              const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels, std::byte* scratch);
+
+ private:
+  static constexpr size_t kSerialAt = offsetof(program::LaunchHeader, serial);
+
+  // Header without the launch's serial number, slots and symbols.
+  bool IsNoted(std::span<const std::byte> block, uint64_t epoch) const noexcept {
+    constexpr size_t kSlotsAt = sizeof(program::LaunchHeader);
+    return epoch == epoch_ && block.data() == block_.data() && block.size() == block_.size() &&
+           std::memcmp(words_.data(), block.data(), kSerialAt) == 0 &&
+           std::memcmp(words_.data() + kSlotsAt, block.data() + kSlotsAt, words_.size() - kSlotsAt) == 0;
+  }
+  bool Bind(const LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks,
+            const simd::KernelTable& kernels);
+
+  std::vector<std::byte> words_;
+  std::span<const std::byte> block_;  // where they were read; not looked into
+  uint64_t epoch_ = 0;
+  bool bound_ = false;
+  bool too_much_ = false;  // its work is no short list of calls
+  std::vector<RowsCall> calls_;
+  std::byte* scratch_ = nullptr;
+  program::LaunchStatistics* statistics_ = nullptr;
+};
+
+}  // namespace pypto::device
