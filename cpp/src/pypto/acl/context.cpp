@@ -5,9 +5,10 @@
 
 namespace pypto::acl {
 
-base::Result<ContextView> CurrentContext(const Table& table) {
-  acl_abi::aclrtContext raw = nullptr;
-  const aclError code = table.aclrtGetCurrentContext(&raw);
+namespace {
+
+// From what asking for the current context gave.
+base::Result<ContextView> ReadCurrent(const Table& table, aclError code, acl_abi::aclrtContext raw) {
   if (code == acl_abi::kErrorRtContextNull) {
     // Expected: its text must not turn up in the message of a later failure.
     static_cast<void>(table.aclGetRecentErrMsg());
@@ -15,6 +16,14 @@ base::Result<ContextView> CurrentContext(const Table& table) {
   }
   PYPTO_RETURN_IF_ERROR(ToStatus(table, code, CallId::aclrtGetCurrentContext));
   return ContextView(raw);
+}
+
+}  // namespace
+
+base::Result<ContextView> CurrentContext(const Table& table) {
+  acl_abi::aclrtContext raw = nullptr;
+  const aclError code = table.aclrtGetCurrentContext(&raw);
+  return ReadCurrent(table, code, raw);
 }
 
 base::Result<Context> Context::Create(const Table& table, int32_t device_id) {
@@ -26,19 +35,18 @@ base::Result<Context> Context::Create(const Table& table, int32_t device_id) {
   return context;
 }
 
-ContextScope::ContextScope(const Table& table, ContextView context) : table_(table) {
-  const base::Result<ContextView> former = CurrentContext(table);
-  if (!former.ok()) {
-    status_ = former.status();
+void ContextScope::Enter(aclError code, acl_abi::aclrtContext former, ContextView context) {
+  const base::Result<ContextView> known = ReadCurrent(table_, code, former);
+  if (!known.ok()) {
+    status_ = known.status();
     return;
   }
-  if (*former == context) return;
-  status_ = PYPTO_ACL_CALL(table, aclrtSetCurrentContext, context.raw());
-  if (status_.ok()) former_ = *former;
+  status_ = PYPTO_ACL_CALL(table_, aclrtSetCurrentContext, context.raw());
+  if (status_.ok()) former_ = *known;
 }
 
-ContextScope::~ContextScope() {
-  if (!former_ || !table_.usable()) return;
+void ContextScope::Leave() {
+  if (!table_.usable()) return;
   // Tried twice: staying in a foreign context would make later work go to the wrong place.
   if (table_.aclrtSetCurrentContext(former_.raw()) != acl_abi::kSuccess) {
     static_cast<void>(table_.aclrtSetCurrentContext(former_.raw()));

@@ -24,14 +24,26 @@ PYPTO_API base::Result<ContextView> CurrentContext(const Table& table);
 // context is untouched. With no former context the new one stays current: the interface cannot unset it.
 class PYPTO_API ContextScope {
  public:
-  ContextScope(const Table& table, ContextView context);
-  ~ContextScope();
+  ContextScope(const Table& table, ContextView context) : table_(table) {
+    acl_abi::aclrtContext former = nullptr;
+    const aclError code = table.aclrtGetCurrentContext(&former);
+    if (code == acl_abi::kSuccess && former == context.raw()) [[likely]]
+      return;
+    Enter(code, former, context);
+  }
+  ~ContextScope() {
+    if (former_) [[unlikely]]
+      Leave();
+  }
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
   // To be asked before anything else is done in the scope.
   [[nodiscard]] const base::Status& status() const noexcept { return status_; }
 
  private:
+  // `code` and `former`: what asking for the current context gave.
+  [[gnu::cold]] void Enter(aclError code, acl_abi::aclrtContext former, ContextView context);
+  [[gnu::cold]] void Leave();
   const Table& table_;
   ContextView former_;  // empty: nothing to put back
   base::Status status_;
