@@ -51,8 +51,9 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
   const uint64_t fixed = sizeof(LaunchHeader) + 8 * (parameters + symbols);
   inline_begin_ = static_cast<uint32_t>(base::AlignUp(fixed, program::kInlineAlignment));
   const size_t room = inline_begin_ + parameters * (program::kInlineLimit + program::kInlineAlignment);
-  storage_ = std::make_unique<std::byte[]>(room + program::kInlineAlignment);
+  storage_ = std::make_unique_for_overwrite<std::byte[]>(room + program::kInlineAlignment);
   block_ = reinterpret_cast<std::byte*>(base::AlignUp(AddressOf(storage_.get()), program::kInlineAlignment));
+  std::memset(block_, 0, inline_begin_);
   auto* head = new (block_) LaunchHeader();
   head->parameter_count = static_cast<uint32_t>(parameters);
   head->symbol_count = static_cast<uint32_t>(symbols);
