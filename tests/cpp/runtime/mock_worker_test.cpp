@@ -190,6 +190,55 @@ TEST_F(MockWorkerTest, AFaultOfASubmittedLaunchComesFromItsCompletion) {
   EXPECT_TRUE(worker->Close().ok());
 }
 
+TEST_F(MockWorkerTest, ASmallSubmittedLaunchIsRunByItsWaiterWithoutAnEvent) {
+  const auto worker = Open();
+  const auto handle = *worker->Register(AddRows());
+  Floats w(1, 0.5F);
+  Floats x(64, 1.0F);
+  Floats out(64, 0.0F);
+  faults_->Fail(acl::CallId::aclrtRecordEvent, 0, acl_abi::kErrorRtParamInvalid);
+  for (int i = 0; i < 3; ++i) {
+    x.data.assign(1024, static_cast<float>(i));
+    const auto completion = *handle->Submit(std::vector{x.View(), w.View(), out.View()});
+    x.data.assign(1024, 100.0F);
+    EXPECT_FALSE(completion->finished());
+    ASSERT_TRUE(completion->Wait(std::nullopt).ok());
+    EXPECT_EQ(out.data, std::vector<float>(1024, static_cast<float>(i) + 0.5F));
+  }
+  EXPECT_EQ(faults_->fired(), 0u);
+  faults_->Clear();
+}
+
+TEST_F(MockWorkerTest, ASmallSubmittedLaunchIsSealedBeforeAnythingElse) {
+  const auto worker = Open();
+  const auto handle = *worker->Register(AddRows());
+  Floats w(1, 0.5F);
+  Floats x(64, 1.0F);
+  Floats first(64, 0.0F);
+  Floats second(64, 0.0F);
+  const std::vector arguments = {x.View(), w.View(), first.View()};
+  auto completion = *handle->Submit(arguments);
+  while (!completion->Done()) std::this_thread::yield();
+  EXPECT_EQ(first.data, std::vector<float>(1024, 1.5F));
+  first.data.assign(1024, 0.0F);
+  completion = *handle->Submit(arguments);
+  EXPECT_TRUE(completion->Wait(10'000).ok());
+  EXPECT_EQ(first.data, std::vector<float>(1024, 1.5F));
+  first.data.assign(1024, 0.0F);
+  completion = *handle->Submit(arguments);
+  EXPECT_TRUE(handle->Call(std::vector{x.View(), w.View(), second.View()}).ok());
+  EXPECT_TRUE(completion->Wait(std::nullopt).ok());
+  EXPECT_EQ(first.data, second.data);
+  // Without the event its end is waited for where the event was wanted.
+  first.data.assign(1024, 0.0F);
+  completion = *handle->Submit(arguments);
+  faults_->Fail(acl::CallId::aclrtRecordEvent, 0, acl_abi::kErrorRtParamInvalid);
+  EXPECT_TRUE(completion->Done());
+  EXPECT_EQ(faults_->fired(), 1u);
+  faults_->Clear();
+  EXPECT_EQ(first.data, std::vector<float>(1024, 1.5F));
+}
+
 // What a later failure leaves of launches that had ended before it and were not asked for.
 class LaterFailureTest : public MockWorkerTest {
  protected:

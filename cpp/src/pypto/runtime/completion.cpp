@@ -58,7 +58,7 @@ Status Completion::Wait(std::optional<int64_t> timeout_ms, const Interrupt& inte
       const WorkerEntry entry(worker, interrupt);
       PYPTO_RETURN_IF_ERROR(entry.status());
       if (finished()) break;
-      if (state.PollPending(pending_.get())) {
+      if ((!timeout_ms && state.WaitUnsealed(pending_.get())) || state.PollPending(pending_.get())) {
         state.FinishPending(pending_);
         break;
       }

@@ -49,6 +49,8 @@ class Launcher {
   }
   base::Status Run(const CallOptions& options);
   base::Result<std::shared_ptr<PendingLaunch>> RunAsync(const Interrupt& interrupt);
+  // Queues the fetch and the event of a launch that was left without them. On failure it has ended.
+  base::Status Seal(const std::shared_ptr<PendingLaunch>& pending, const Interrupt& interrupt);
   base::Result<LaunchReport> Report(const Interrupt& interrupt);
   // A launch that recorded its tasks has ended: its records, at level INFO. Never fails a launch. Context current.
   void WriteRecords(uint64_t task_block, const workspace::Budget& budget);
@@ -59,6 +61,8 @@ class Launcher {
  private:
   // Copies of host data run at about 10 GB/s.
   static constexpr double kMicrosecondsPerByte = 1e-4;
+  // A submitted launch of less work is best run by the thread that waits for it.
+  static constexpr double kWaiterMicroseconds = 50;
 
   enum class Place : uint8_t { kScalar, kResident, kInline, kStaged };
   struct Prepared {

@@ -46,6 +46,7 @@ struct PendingLaunch {
   // fault takes nothing away. Null when the library has no page-locked memory.
   const program::LaunchStatistics* mark = nullptr;
   uint32_t serial = 0;
+  uint64_t statistics_address = 0;  // where the device writes its mark
   bool device_done = false;
   base::Status status;  // read after `finished`
   std::atomic<bool> finished{false};

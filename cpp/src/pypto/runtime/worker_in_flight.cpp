@@ -87,7 +87,20 @@ void WorkerState::AddPending(const std::shared_ptr<PendingLaunch>& pending) {
   running_ += 1;
 }
 
+Status WorkerState::SealUnsealed(const Interrupt& interrupt) {
+  const std::shared_ptr<PendingLaunch> pending = std::exchange(unsealed_, nullptr);
+  return pending->launcher->Seal(pending, interrupt);
+}
+
+bool WorkerState::WaitUnsealed(PendingLaunch* pending) {
+  if (pending != unsealed_.get()) return false;
+  Status status = WaitIdle(std::nullopt, {});
+  if (!pending->device_done) MarkDeviceDone(pending, std::move(status));
+  return true;
+}
+
 void WorkerState::MarkDeviceDone(PendingLaunch* pending, Status status) {
+  if (unsealed_.get() == pending) unsealed_ = nullptr;
   pending->device_done = true;
   pending->status = std::move(status);
   running_ -= 1;
@@ -146,6 +159,11 @@ bool WorkerState::PollPending(PendingLaunch* pending) {
     MarkDeviceDone(pending, scope.status());
     return true;
   }
+  if (pending == unsealed_.get()) {
+    const Status ignored = SealLast({});  // it has ended then
+    static_cast<void>(ignored);
+    if (pending->device_done) return true;
+  }
   const Result<bool> complete = acl::QueryEvent(table(), pending->event);
   if (complete.ok() && !*complete) return false;
   Status status = complete.status();
@@ -202,7 +220,7 @@ void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
   pending->tensors.clear();
   // Threads that wait for the event outside the gate leave within a slice.
   while (pending->waiters.load(std::memory_order_acquire) != 0) sched_yield();
-  if (!broken()) ReturnEvent(std::move(pending->event));
+  if (!broken() && pending->event.is_open()) ReturnEvent(std::move(pending->event));
   const Status ignored = pending->event.Close();
   static_cast<void>(ignored);
   pending_.erase(pending->place);

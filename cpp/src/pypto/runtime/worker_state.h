@@ -129,6 +129,16 @@ class WorkerState {
     return serial_;
   }
   void AddPending(const std::shared_ptr<PendingLaunch>& pending);
+  // The last submitted launch has neither fetch nor event queued behind it: whoever waits for it runs it. Before
+  // anything else is queued, or anybody asks whether it has ended, it is sealed.
+  void LeaveUnsealed(const std::shared_ptr<PendingLaunch>& pending) { unsealed_ = pending; }
+  base::Status SealLast(const Interrupt& interrupt) {
+    if (unsealed_ == nullptr) [[likely]]
+      return base::OkStatus();
+    return SealUnsealed(interrupt);
+  }
+  // Waits for it without waking anybody. False when the launch is another one, or sealed.
+  bool WaitUnsealed(PendingLaunch* pending);
   size_t running() const noexcept { return running_; }
   base::Status WaitForOldest(const Interrupt& interrupt);
   // Looks whether it has ended on the device; an error of the device ends it.
@@ -153,6 +163,7 @@ class WorkerState {
   bool HasEndedWell(const PendingLaunch& pending) const;
   [[gnu::cold]] void FreeDropped();
   [[gnu::cold]] void SettleInFlight();
+  base::Status SealUnsealed(const Interrupt& interrupt);
   void ReleaseDeviceMemory(PendingLaunch* pending);
   base::Status FinishWork();
   base::Status ReleaseEverything();
@@ -177,8 +188,9 @@ class WorkerState {
   uint64_t workspace_bytes_ = 0;
   std::vector<Launcher*> launchers_;
   std::list<std::shared_ptr<PendingLaunch>> pending_;
-  uint32_t serial_ = 0;  // of the last submitted launch
-  size_t running_ = 0;   // of pending_, not ended on the device as far as is known
+  std::shared_ptr<PendingLaunch> unsealed_;  // in pending_, not ended as far as is known; null: none
+  uint32_t serial_ = 0;                      // of the last submitted launch
+  size_t running_ = 0;                       // of pending_, not ended on the device as far as is known
   std::vector<Abandoned> abandoned_;
   std::vector<acl::Event> events_;
   std::mutex dropped_mutex_;
