@@ -12,7 +12,9 @@ size_t WordBytes(const program::LaunchHeader& header) {
 }  // namespace
 
 void BoundLaunch::Begin(const program::LaunchHeader& header) {
-  *this = {};
+  words_.clear();
+  calls_.clear();
+  bound_ = too_much_ = false;
   words_.reserve(WordBytes(header));
   calls_.reserve(kMostCalls);
 }
