@@ -237,7 +237,7 @@ def _reading(function: types.FunctionType) -> _Reading:
     try:
         source = read_source(function)
     except NoSourceError:
-        made: _Reading = (function.__code__, tuple((name,) for name in _names_of(function.__code__)), ())
+        made: _Reading = (function.__code__, tuple((name,) for name in sorted(_names_of(function.__code__))), ())
     else:
         paths = {
             path
