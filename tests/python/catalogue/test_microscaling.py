@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_said():
     refused(TypeError, r"quant_mx\(\): DT_FP32, DT_FP16 or DT_BF16 to DT_FP8E4M3, DT_FP8E5M2, DT_FP4_E2M1X2, got",
             lambda x, a, s: pypto.quant_mx(a))  # fmt: skip
     refused(NotImplementedError, "the mode is ROUND_DOWN, got 'UP'", lambda x, a, s: pypto.quant_mx(x, mode="UP"))
-    refused(TypeError, "scaled_mm.*: a is DT_FP8E4M3 or DT_FP8E5M2 and scale_a is DT_FP8E8M0, got DT_FP32",
+    refused(TypeError, "scaled_mm.*: a is DT_FP8E4M3, DT_FP8E5M2, DT_FP4_E2M1X2 and scale_a is DT_FP8E8M0, got DT_FP32",
             lambda x, a, s: pypto.scaled_mm(x, a, FP32, s, s))  # fmt: skip
     refused(ValueError, r"scale_b has one element for every 32 along K of b: expected \[1, 64\] for \[8, 64\], got",
             lambda x, a, s: pypto.scaled_mm(a, a, FP32, s, s))  # fmt: skip
