@@ -1,90 +1,13 @@
 // Registrations, launches and completions.
 #include "arguments.h"
+#include "dispatch.h"
 #include "fence.h"
 #include "objects.h"
 
 using namespace pypto::capi;  // NOLINT(google-build-using-namespace)
 using pypto::base::Status;
-using pypto::runtime::CallOptions;
-using pypto::runtime::Interrupt;
 using pypto::runtime::Registration;
 using pypto::runtime::WorkerEntry;
-
-namespace {
-
-// The caller's question between slices of a wait; what it throws counts as "stop".
-struct Question {
-  int32_t (*should_stop)(void* user) = nullptr;
-  void* user = nullptr;
-
-  Interrupt AsInterrupt() { return should_stop != nullptr ? Interrupt{Ask, this} : Interrupt{}; }
-  static bool Ask(void* context) {
-    const auto* question = static_cast<const Question*>(context);
-    const CallbackScope scope;
-    try {
-      return question->should_stop(question->user) != 0;
-    } catch (const abi::__forced_unwind&) {
-      throw;
-    } catch (...) {
-      return true;
-    }
-  }
-};
-
-struct LaunchRequest {
-  Question question;
-  pypto_times* times = nullptr;
-
-  pypto_status Read(const pypto_launch_options* given) {
-    pypto_launch_options options{};
-    pypto_status status = ReadStruct("pypto_launch_options", given, &options);
-    if (status != PYPTO_OK) return status;
-    question = {options.should_stop, options.user};
-    times = options.times;
-    return times != nullptr ? CheckOutput("pypto_times", times) : PYPTO_OK;
-  }
-};
-
-pypto_status CheckArguments(const pypto_argument* arguments, size_t count) {
-  if (count != 0) PYPTO_REQUIRE(arguments);
-  return PYPTO_OK;
-}
-
-// Checks, dispatches and waits, inside the worker.
-pypto_status Dispatch(Registration& registration, const pypto_argument* arguments, size_t count,
-                      const CallOptions& options) {
-  ArgumentList list;
-  pypto::runtime::Worker& worker = registration.worker();
-  const WorkerEntry entry(worker);
-  const pypto_status read = list.Read(arguments, count, worker.id());
-  if (read != PYPTO_OK) [[unlikely]]
-    return read;
-  const Status prepared = registration.Prepare(list.views());
-  if (!prepared.ok()) [[unlikely]]
-    return Report(prepared);
-  return Report(registration.Run(options));
-}
-
-pypto_status DispatchWithOptions(Registration& registration, const pypto_argument* arguments, size_t count,
-                                 const pypto_launch_options* given) {
-  LaunchRequest request;
-  pypto_status status = request.Read(given);
-  if (status != PYPTO_OK) return status;
-  pypto::runtime::RoundTimes times;
-  CallOptions options;
-  options.interrupt = request.question.AsInterrupt();
-  if (request.times != nullptr) options.times = &times;
-  status = Dispatch(registration, arguments, count, options);
-  if (status != PYPTO_OK || request.times == nullptr) return status;
-  pypto_times value{};
-  value.host_ns = times.host_ns;
-  value.copy_ns = times.copy_ns;
-  value.launch_ns = times.launch_ns;
-  value.device_ns = times.device_ns;
-  return WriteStruct("pypto_times", value, request.times);
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -127,11 +50,7 @@ pypto_status pypto_registration_launch(pypto_registration* registration, const p
     const Pin<RegistrationObject> pin(registration);
     if (!pin) [[unlikely]]
       return pin.Refused();
-    const pypto_status status = CheckArguments(arguments, count);
-    if (status != PYPTO_OK) [[unlikely]]
-      return status;
-    if (options != nullptr) return DispatchWithOptions(*pin->registration, arguments, count, options);
-    return Dispatch(*pin->registration, arguments, count, {});
+    return Launch(*pin->registration, arguments, count, options);
   });
 }
 
@@ -143,7 +62,7 @@ pypto_status pypto_registration_submit(pypto_registration* registration, const p
     PYPTO_REQUIRE(completion);
     pypto_status status = CheckArguments(arguments, count);
     LaunchRequest request;
-    if (status == PYPTO_OK && options != nullptr) status = request.Read(options);
+    if (status == PYPTO_OK) status = request.Read(options);
     if (status != PYPTO_OK) return status;
     if (request.times != nullptr) return Refuse("%s: a submitted launch fills no times", "pypto_registration_submit");
     Registration& target = *pin->registration;

@@ -1,6 +1,7 @@
 // What is behind the handles.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,6 +33,8 @@ struct WorkerObject : Object {
   static constexpr Kind kKind = Kind::kWorker;
   explicit WorkerObject(std::shared_ptr<runtime::Worker> opened) : worker(std::move(opened)) {}
   std::shared_ptr<runtime::Worker> worker;
+  std::mutex kept_mutex;
+  std::map<base::Digest, std::shared_ptr<runtime::Registration>> kept;  // of pypto_worker_run; under the mutex
 };
 
 struct TensorObject : Object {

@@ -51,6 +51,16 @@ pypto_task_report TaskOf(const pypto::runtime::TaskReport& task) {
   return value;
 }
 
+pypto_pool_usage UsageOf(const pypto::workspace::PoolUsage& usage) {
+  pypto_pool_usage value{};
+  for (size_t i = 0; i < pypto::workspace::kPoolCount; ++i) {
+    value.current_bytes[i] = usage.current[i];
+    value.peak_bytes[i] = usage.peak[i];
+    value.capacity_bytes[i] = usage.capacity[i];
+  }
+  return value;
+}
+
 }  // namespace
 
 extern "C" {
@@ -76,6 +86,26 @@ pypto_status pypto_registration_get_tasks(pypto_registration* registration, pypt
     for (size_t i = 0; tasks != nullptr && i < read->tasks.size() && i < capacity; ++i)
       tasks[i] = TaskOf(read->tasks[i]);
     *task_count = read->tasks.size();
+    return PYPTO_OK;
+  });
+}
+
+pypto_status pypto_registration_get_task_copies(pypto_registration* registration, size_t task, pypto_pool_usage* copies,
+                                                size_t capacity, size_t* copy_count) {
+  return Fence([&]() -> pypto_status {
+    const Pin<RegistrationObject> pin(registration);
+    if (!pin) return pin.Refused();
+    PYPTO_REQUIRE(copy_count);
+    const auto read = pin->registration->Report();
+    if (!read.ok()) return Report(read.status());
+    if (task >= read->tasks.size()) {
+      return Report(pypto::base::MakeStatus(pypto::base::StatusCode::kOutOfRange,
+                                            "the last launch has %zu task reports, there is no task %zu",
+                                            read->tasks.size(), task));
+    }
+    const auto& found = read->tasks[task].copies;
+    for (size_t i = 0; copies != nullptr && i < found.size() && i < capacity; ++i) copies[i] = UsageOf(found[i]);
+    *copy_count = found.size();
     return PYPTO_OK;
   });
 }

@@ -23,10 +23,21 @@ install(FILES "${CMAKE_BINARY_DIR}/pypto-config.cmake" "${CMAKE_BINARY_DIR}/pypt
 install(EXPORT pypto NAMESPACE pypto:: FILE pypto-targets.cmake DESTINATION "${PYPTO_INSTALL_CMAKEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/cpp/include/pypto" DESTINATION "${PYPTO_INSTALL_INCLUDEDIR}")
 
-# For pkg-config: the same, found from where the file lies, so that the tree can be moved.
+# For pkg-config: the same, found from where the file lies, so that the tree can be moved. A folder that was given as an
+# absolute path stays where it is.
 foreach(folder IN ITEMS INCLUDE LIB)
-  file(RELATIVE_PATH PYPTO_PC_${folder}DIR "/root/${PYPTO_PC_ROOT}" "/root/${PYPTO_INSTALL_${folder}DIR}")
+  if(IS_ABSOLUTE "${PYPTO_INSTALL_${folder}DIR}")
+    set(PYPTO_PC_${folder}DIR "${PYPTO_INSTALL_${folder}DIR}")
+  else()
+    file(RELATIVE_PATH relative "/root/${PYPTO_PC_ROOT}" "/root/${PYPTO_INSTALL_${folder}DIR}")
+    set(PYPTO_PC_${folder}DIR "\${prefix}/${relative}")
+  endif()
 endforeach()
-file(RELATIVE_PATH PYPTO_PC_PREFIX "/root/${PYPTO_INSTALL_PKGCONFIGDIR}" "/root/${PYPTO_PC_ROOT}")
+if(IS_ABSOLUTE "${PYPTO_INSTALL_PKGCONFIGDIR}")
+  set(PYPTO_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH relative "/root/${PYPTO_INSTALL_PKGCONFIGDIR}" "/root/${PYPTO_PC_ROOT}")
+  set(PYPTO_PC_PREFIX "\${pcfiledir}/${relative}")
+endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/pypto.pc.in" "${CMAKE_BINARY_DIR}/pypto.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/pypto.pc" DESTINATION "${PYPTO_INSTALL_PKGCONFIGDIR}")

@@ -60,6 +60,12 @@ PYPTO_C_API size_t pypto_dtype_bytes(uint32_t dtype);
  * PYPTO_ERROR_IO, or PYPTO_ERROR_PROGRAM_FORMAT for what is damaged, truncated or newer. */
 PYPTO_C_API pypto_status pypto_program_load(const char* path, pypto_program** program);
 PYPTO_C_API pypto_status pypto_program_load_bytes(const void* data, size_t bytes, pypto_program** program);
+/* A program out of a device binary that another compiler built. `parameters` is an array whose elements all carry the
+ * struct_size of the first: kind, name, and for a tensor dtype, direction, rank and dims (-1: dynamic, named by its
+ * symbol); the dtype of a scalar says how it travels: PYPTO_INT32 or PYPTO_FP32 in 4 bytes, PYPTO_INT64 in 8. Makes a
+ * program. PYPTO_ERROR_INVALID_ARGUMENT says which parameter is wrong. */
+PYPTO_C_API pypto_status pypto_program_from_binary(const pypto_device_binary* binary, const pypto_parameter* parameters,
+                                                   size_t count, pypto_program** program);
 /* Writes the file that load reads; the same bytes for the same program. */
 PYPTO_C_API pypto_status pypto_program_save(pypto_program* program, const char* path);
 PYPTO_C_API pypto_status pypto_program_release(pypto_program* program);
@@ -90,6 +96,12 @@ PYPTO_C_API pypto_status pypto_worker_synchronize(pypto_worker* worker, int64_t 
 /* Gives pooled free memory back to the device. */
 PYPTO_C_API pypto_status pypto_worker_trim(pypto_worker* worker);
 PYPTO_C_API pypto_status pypto_worker_get_info(pypto_worker* worker, pypto_worker_info* info);
+/* The current workers of the calling thread. Enter: PYPTO_ERROR_INVALID_ARGUMENT when one of the same platform and
+ * device is current. Leave: a no-op when it is not. Current: the innermost of the platform (null: any) and device (-1:
+ * any), the handle that was entered, not a new one; PYPTO_ERROR_NOT_FOUND. Released workers are no longer current. */
+PYPTO_C_API pypto_status pypto_worker_enter(pypto_worker* worker);
+PYPTO_C_API pypto_status pypto_worker_leave(pypto_worker* worker);
+PYPTO_C_API pypto_status pypto_worker_current(const char* platform, int32_t device_id, pypto_worker** worker);
 /* Path of the ACL library in use; "" when closed. */
 PYPTO_C_API pypto_status pypto_worker_get_library_path(pypto_worker* worker, char* buffer, size_t capacity,
                                                        size_t* needed);
@@ -139,6 +151,19 @@ PYPTO_C_API pypto_status pypto_registration_release(pypto_registration* registra
  * Null options: none. */
 PYPTO_C_API pypto_status pypto_registration_launch(pypto_registration* registration, const pypto_argument* arguments,
                                                    size_t count, const pypto_launch_options* options);
+/* The same without a registration of one's own: registers if needed, and keeps that until the worker is closed. */
+PYPTO_C_API pypto_status pypto_worker_run(pypto_worker* worker, pypto_program* program, const pypto_argument* arguments,
+                                          size_t count, const pypto_launch_options* options);
+/* The same on the thread's current worker of the program's platform. There is no default worker: without a current
+ * one PYPTO_ERROR_FAILED_PRECONDITION. */
+PYPTO_C_API pypto_status pypto_program_run(pypto_program* program, const pypto_argument* arguments, size_t count,
+                                           const pypto_launch_options* options);
+/* Dispatches warmup + rounds times and aggregates the rounds; `rounds` is at least 1. Each round also goes to `times`
+ * when that is not null: room for `rounds`. The `times` of the options must be null. Ends at the first failure. */
+PYPTO_C_API pypto_status pypto_registration_benchmark(pypto_registration* registration, const pypto_argument* arguments,
+                                                      size_t count, uint32_t rounds, uint32_t warmup,
+                                                      const pypto_launch_options* options, pypto_round* times,
+                                                      pypto_benchmark* benchmark);
 /* Dispatches without waiting; host inputs are captured before it returns. With 64 in flight it waits for the oldest.
  * `times` of the options must be null. Makes a completion. */
 PYPTO_C_API pypto_status pypto_registration_submit(pypto_registration* registration, const pypto_argument* arguments,
@@ -164,6 +189,11 @@ PYPTO_C_API pypto_status pypto_registration_get_report(pypto_registration* regis
  * *task_count is how many there are. */
 PYPTO_C_API pypto_status pypto_registration_get_tasks(pypto_registration* registration, pypto_task_report* tasks,
                                                       size_t capacity, size_t* task_count);
+
+/* The pools of each parallel copy in task number `task` of that list. PYPTO_ERROR_OUT_OF_RANGE. */
+PYPTO_C_API pypto_status pypto_registration_get_task_copies(pypto_registration* registration, size_t task,
+                                                            pypto_pool_usage* copies, size_t capacity,
+                                                            size_t* copy_count);
 
 /* ---- Options, log, timing marks --------------------------------------------------------------------------------- */
 

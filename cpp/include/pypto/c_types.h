@@ -123,7 +123,7 @@ typedef struct pypto_program_info {
 typedef struct pypto_parameter {
   uint32_t struct_size;
   uint32_t kind;      /* pypto_parameter_kind */
-  uint32_t dtype;     /* pypto_dtype, of a tensor */
+  uint32_t dtype;     /* pypto_dtype: of a tensor; of a scalar only for pypto_program_from_binary, which says how */
   uint32_t direction; /* pypto_direction, of a tensor */
   uint32_t rank;      /* of a tensor */
   uint32_t reserved;  /* 0 */
@@ -168,6 +168,21 @@ typedef struct pypto_line_item {
   char name[40];
   char text[144];
 } pypto_line_item;
+
+/* What an AI-core binary was built for. */
+typedef enum pypto_core_kind { PYPTO_CORE_AICORE = 0, PYPTO_CORE_VECTOR = 1, PYPTO_CORE_CUBE = 2 } pypto_core_kind;
+
+/* A device binary that another compiler built; everything is copied. */
+typedef struct pypto_device_binary {
+  uint32_t struct_size;
+  uint32_t core;              /* pypto_core_kind */
+  uint32_t blocks;            /* 1 ... 65535 */
+  int32_t takes_sync_address; /* 1 for a mix kernel: its argument block begins with the synchronisation address */
+  const char* platform;       /* null: "a2a3sim" */
+  const char* entry;          /* name of the kernel in the binary, which becomes the program's */
+  const void* code;
+  size_t code_bytes;
+} pypto_device_binary;
 
 /* ---- Workers ---------------------------------------------------------------------------------------------------- */
 
@@ -321,6 +336,43 @@ typedef struct pypto_task_report {
   uint64_t current_bytes[PYPTO_POOL_COUNT]; /* when the task was closed; the largest of the parallel copies */
   uint64_t peak_bytes[PYPTO_POOL_COUNT];    /* the same */
 } pypto_task_report;
+
+/* Bytes of the three pools in one parallel copy. */
+typedef struct pypto_pool_usage {
+  uint64_t current_bytes[PYPTO_POOL_COUNT]; /* when the task was closed */
+  uint64_t peak_bytes[PYPTO_POOL_COUNT];
+  uint64_t capacity_bytes[PYPTO_POOL_COUNT];
+} pypto_pool_usage;
+
+/* One round of a benchmark, in nanoseconds; fields as in pypto_times. */
+typedef struct pypto_round {
+  int64_t host_ns;
+  int64_t copy_ns;
+  int64_t launch_ns;
+  int64_t device_ns;
+} pypto_round;
+
+/* Aggregates over rounds, in nanoseconds. stdev: of a sample, 0 for one round; percentiles: linear interpolation
+ * between the closest ranks. */
+typedef struct pypto_series {
+  double median;
+  double mean;
+  double min;
+  double max;
+  double stdev;
+  double p90;
+  double p95;
+  double p99;
+} pypto_series;
+
+typedef struct pypto_benchmark {
+  uint32_t struct_size;
+  uint32_t rounds;
+  pypto_series host;
+  pypto_series device;
+  pypto_series copy;
+  pypto_series overhead; /* host less device less copies, per round */
+} pypto_benchmark;
 
 /* ---- Options, log, timing marks --------------------------------------------------------------------------------- */
 

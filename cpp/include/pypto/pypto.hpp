@@ -74,6 +74,8 @@ HostTensor Host(T* data, Shape shape) noexcept {
   return {const_cast<Element*>(data), shape, DTypeOf<Element>()};
 }
 
+class Argument;
+
 // A compiled program, immutable.
 class Program : public detail::Owner<pypto_program, pypto_program_release> {
  public:
@@ -86,6 +88,12 @@ class Program : public detail::Owner<pypto_program, pypto_program_release> {
   static Outcome<Program> Load(const void* data, size_t bytes) {
     pypto_program* made = nullptr;
     const pypto_status status = pypto_program_load_bytes(data, bytes, &made);
+    return detail::Finish(status, Program(made));
+  }
+  // Out of a device binary that another compiler built.
+  static Outcome<Program> FromBinary(const pypto_device_binary& binary, Span<const pypto_parameter> parameters) {
+    pypto_program* made = nullptr;
+    const pypto_status status = pypto_program_from_binary(&binary, parameters.data(), parameters.size(), &made);
     return detail::Finish(status, Program(made));
   }
   Done Save(const std::string& path) const { return detail::Finish(pypto_program_save(get(), path.c_str())); }
@@ -110,6 +118,8 @@ class Program : public detail::Owner<pypto_program, pypto_program_release> {
         pypto_program_get_budget(get(), values.data(), values.size(), &budget, nullptr, 0, nullptr);
     return detail::Finish(status, budget);
   }
+  // Launches on this thread's current worker of the program's platform.
+  Done Run(Span<const Argument> arguments) const;
 };
 
 // A tensor that stays on a worker. The memory goes with the last handle of the base and its views.
@@ -168,10 +178,18 @@ class Argument {
     }
   }
 
+  static const pypto_argument* Raw(Span<const Argument> arguments) noexcept {
+    return reinterpret_cast<const pypto_argument*>(arguments.data());
+  }
+
  private:
   pypto_argument raw_{};
 };
 static_assert(sizeof(Argument) == sizeof(pypto_argument), "a list of Arguments is a list of pypto_arguments");
+
+inline Done Program::Run(Span<const Argument> arguments) const {
+  return detail::Finish(pypto_program_run(get(), Argument::Raw(arguments), arguments.size(), nullptr));
+}
 
 // A submitted launch; destroying an unfinished one waits for it.
 class Completion : public detail::Owner<pypto_completion, pypto_completion_release> {
@@ -213,6 +231,13 @@ class Registration : public detail::Owner<pypto_registration, pypto_registration
     const pypto_status status = pypto_registration_submit(get(), Raw(arguments), arguments.size(), nullptr, &made);
     return detail::Finish(status, Completion(made));
   }
+  // Rounds after warmup launches, aggregated.
+  Outcome<pypto_benchmark> Benchmark(Span<const Argument> arguments, uint32_t rounds = 100, uint32_t warmup = 3) const {
+    pypto_benchmark stats = PYPTO_STRUCT(pypto_benchmark);
+    const pypto_status status =
+        pypto_registration_benchmark(get(), Raw(arguments), arguments.size(), rounds, warmup, nullptr, nullptr, &stats);
+    return detail::Finish(status, stats);
+  }
   Outcome<pypto_workspace_report> Report() const {
     pypto_workspace_report report = PYPTO_STRUCT(pypto_workspace_report);
     const pypto_status status = pypto_registration_get_report(get(), &report);
@@ -221,9 +246,7 @@ class Registration : public detail::Owner<pypto_registration, pypto_registration
   Done Unregister() { return detail::Finish(pypto_registration_unregister(get())); }
 
  private:
-  static const pypto_argument* Raw(Span<const Argument> arguments) noexcept {
-    return reinterpret_cast<const pypto_argument*>(arguments.data());
-  }
+  static const pypto_argument* Raw(Span<const Argument> arguments) noexcept { return Argument::Raw(arguments); }
 };
 
 struct WorkerConfig {
@@ -259,6 +282,10 @@ class Worker : public detail::Owner<pypto_worker, pypto_worker_release> {
     pypto_registration* made = nullptr;
     const pypto_status status = pypto_worker_register(get(), program.get(), &made);
     return detail::Finish(status, Registration(made));
+  }
+  // Launches without a registration of one's own: registers if needed, and keeps that until the worker is closed.
+  Done Run(const Program& program, Span<const Argument> arguments) {
+    return detail::Finish(pypto_worker_run(get(), program.get(), Argument::Raw(arguments), arguments.size(), nullptr));
   }
   Outcome<Tensor> Alloc(Shape shape, pypto_dtype dtype = PYPTO_FP32) {
     pypto_tensor* made = nullptr;
@@ -300,6 +327,28 @@ class Worker : public detail::Owner<pypto_worker, pypto_worker_release> {
     const pypto_status status = pypto_worker_get_memory_info(get(), &info);
     return detail::Finish(status, info);
   }
+};
+
+// Makes a worker current in this thread for the life of the object, for Program::Run. The worker outlives
+// it.
+class CurrentWorker {
+ public:
+  explicit CurrentWorker(Worker& worker) : worker_(worker.get()), status_(pypto_worker_enter(worker_)) {
+#if !defined(PYPTO_HPP_RESULTS)
+    detail::Finish(status_);
+#endif
+  }
+  CurrentWorker(const CurrentWorker&) = delete;
+  CurrentWorker& operator=(const CurrentWorker&) = delete;
+  ~CurrentWorker() {
+    if (status_ == PYPTO_OK) static_cast<void>(pypto_worker_leave(worker_));
+  }
+  // Not PYPTO_OK when one of the same platform and device was current already.
+  pypto_status status() const noexcept { return status_; }
+
+ private:
+  pypto_worker* worker_;
+  pypto_status status_;
 };
 
 // A scope of option values, as JSON.

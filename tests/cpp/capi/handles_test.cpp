@@ -99,6 +99,9 @@ std::vector<std::pair<const char*, Call>> WorkerCalls() {
          pypto_registration* r = nullptr;
          return pypto_worker_register(h(b), nullptr, &r);
        }},
+      {"run", [h](uint64_t b) { return pypto_worker_run(h(b), nullptr, nullptr, 0, nullptr); }},
+      {"enter", [h](uint64_t b) { return pypto_worker_enter(h(b)); }},
+      {"leave", [h](uint64_t b) { return pypto_worker_leave(h(b)); }},
   };
 }
 
@@ -141,6 +144,16 @@ std::vector<std::pair<const char*, Call>> RegistrationCalls() {
        [h](uint64_t b) {
          size_t n = 0;
          return pypto_registration_get_tasks(h(b), nullptr, 0, &n);
+       }},
+      {"get_task_copies",
+       [h](uint64_t b) {
+         size_t n = 0;
+         return pypto_registration_get_task_copies(h(b), 0, nullptr, 0, &n);
+       }},
+      {"benchmark",
+       [h](uint64_t b) {
+         auto s = PYPTO_STRUCT(pypto_benchmark);
+         return pypto_registration_benchmark(h(b), nullptr, 0, 1, 0, nullptr, nullptr, &s);
        }},
       {"get_report",
        [h](uint64_t b) {

@@ -38,6 +38,30 @@ TEST_F(HppTest, FactsOfAProgram) {
   }
 }
 
+TEST_F(HppTest, RunsWithoutARegistration) {
+  const Program program = LoadAdd();
+  Worker worker = Open();
+  std::vector<float> x(4 * 16, 1.0F);
+  std::vector<float> w(16, 0.5F);
+  std::vector<float> out(4 * 16);
+  const std::array<HostTensor, 3> tensors = {Host(x.data(), {4, 16}), Host(w.data(), {1, 16}),
+                                             Host(out.data(), {4, 16})};
+  const std::array<Argument, 3> arguments = {tensors[0], tensors[1], tensors[2]};
+  EXPECT_THROW(program.Run(arguments), Error);
+  {
+    const CurrentWorker current(worker);
+    EXPECT_THROW(CurrentWorker again(worker), Error);
+    program.Run(arguments);
+  }
+  EXPECT_EQ(out, std::vector<float>(64, 1.5F));
+  EXPECT_THROW(program.Run(arguments), Error);
+  out.assign(64, 0.0F);
+  worker.Run(program, arguments);
+  EXPECT_EQ(out, std::vector<float>(64, 1.5F));
+  EXPECT_EQ(worker.Register(program).Benchmark(arguments, 5).rounds, 5u);
+  EXPECT_EQ(worker.Counters().program_loads, 1u);
+}
+
 TEST_F(HppTest, LaunchesWithEveryKindOfArgument) {
   const Program program = LoadAdd();
   Worker worker = Open();

@@ -182,6 +182,16 @@ TEST_F(LaunchTest, TasksOfALaunchAtLevelInfo) {
   EXPECT_EQ(task.tasks, 1u);
   EXPECT_EQ(task.stitch_count, 2u);
   EXPECT_EQ(task.alloc_failures, 0u);
+  pypto_pool_usage copy{};
+  ASSERT_EQ(pypto_registration_get_task_copies(registration_, 0, &copy, 1, &count), PYPTO_OK) << LastMessage();
+  EXPECT_EQ(count, 1u);
+  for (int pool = 0; pool < PYPTO_POOL_COUNT; ++pool) {
+    EXPECT_EQ(copy.current_bytes[pool], task.current_bytes[pool]);
+    EXPECT_EQ(copy.peak_bytes[pool], task.peak_bytes[pool]);
+    EXPECT_GE(copy.capacity_bytes[pool], copy.peak_bytes[pool]);
+  }
+  EXPECT_EQ(pypto_registration_get_task_copies(registration_, 1, &copy, 1, &count), PYPTO_ERROR_OUT_OF_RANGE);
+  EXPECT_THAT(LastMessage(), HasSubstr("there is no task 1"));
 }
 
 TEST_F(LaunchTest, SubmitWaitPollDone) {

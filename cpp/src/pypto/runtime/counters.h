@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace pypto::runtime {
 
@@ -42,9 +41,5 @@ struct RoundTimes {
   int64_t device_ns = 0;  // start to end on the device's clock
 };
 
-// Rounds of a benchmark, in order.
-struct BenchmarkSamples {
-  std::vector<RoundTimes> rounds;
-};
 
 }  // namespace pypto::runtime

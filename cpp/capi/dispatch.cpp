@@ -1,0 +1,85 @@
+// Launching a registration with arguments and options of the C ABI.
+#include "dispatch.h"
+
+#include "arguments.h"
+#include "pypto/runtime/worker.h"
+
+namespace pypto::capi {
+
+using runtime::CallOptions;
+using runtime::Registration;
+
+bool Question::Ask(void* context) {
+  const auto* question = static_cast<const Question*>(context);
+  const CallbackScope scope;
+  try {
+    return question->should_stop(question->user) != 0;
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    return true;
+  }
+}
+
+pypto_status LaunchRequest::Read(const pypto_launch_options* given) {
+  if (given == nullptr) return PYPTO_OK;
+  pypto_launch_options options{};
+  const pypto_status status = ReadStruct("pypto_launch_options", given, &options);
+  if (status != PYPTO_OK) return status;
+  question = {options.should_stop, options.user};
+  times = options.times;
+  return times != nullptr ? CheckOutput("pypto_times", times) : PYPTO_OK;
+}
+
+pypto_status CheckArguments(const pypto_argument* arguments, size_t count) {
+  if (count != 0) PYPTO_REQUIRE(arguments);
+  return PYPTO_OK;
+}
+
+pypto_status Dispatch(Registration& registration, const pypto_argument* arguments, size_t count,
+                      const CallOptions& options) {
+  ArgumentList list;
+  runtime::Worker& worker = registration.worker();
+  const runtime::WorkerEntry entry(worker);
+  const pypto_status read = list.Read(arguments, count, worker.id());
+  if (read != PYPTO_OK) [[unlikely]]
+    return read;
+  const base::Status prepared = registration.Prepare(list.views());
+  if (!prepared.ok()) [[unlikely]]
+    return Report(prepared);
+  return Report(registration.Run(options));
+}
+
+namespace {
+
+pypto_status DispatchWithOptions(Registration& registration, const pypto_argument* arguments, size_t count,
+                                 const pypto_launch_options* given) {
+  LaunchRequest request;
+  pypto_status status = request.Read(given);
+  if (status != PYPTO_OK) return status;
+  runtime::RoundTimes times;
+  CallOptions options;
+  options.interrupt = request.question.AsInterrupt();
+  if (request.times != nullptr) options.times = &times;
+  status = Dispatch(registration, arguments, count, options);
+  if (status != PYPTO_OK || request.times == nullptr) return status;
+  pypto_times value{};
+  value.host_ns = times.host_ns;
+  value.copy_ns = times.copy_ns;
+  value.launch_ns = times.launch_ns;
+  value.device_ns = times.device_ns;
+  return WriteStruct("pypto_times", value, request.times);
+}
+
+}  // namespace
+
+pypto_status Launch(Registration& registration, const pypto_argument* arguments, size_t count,
+                    const pypto_launch_options* options) {
+  const pypto_status status = CheckArguments(arguments, count);
+  if (status != PYPTO_OK) [[unlikely]]
+    return status;
+  if (options != nullptr) return DispatchWithOptions(registration, arguments, count, options);
+  return Dispatch(registration, arguments, count, {});
+}
+
+}  // namespace pypto::capi

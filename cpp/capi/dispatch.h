@@ -1,0 +1,36 @@
+// Launching a registration with arguments and options of the C ABI.
+#pragma once
+
+#include "fence.h"
+#include "pypto/runtime/registration.h"
+
+namespace pypto::capi {
+
+// The caller's question between slices of a wait; what it throws counts as "stop".
+struct Question {
+  int32_t (*should_stop)(void* user) = nullptr;
+  void* user = nullptr;
+
+  runtime::Interrupt AsInterrupt() {
+    return should_stop != nullptr ? runtime::Interrupt{Ask, this} : runtime::Interrupt{};
+  }
+  static bool Ask(void* context);
+};
+
+struct LaunchRequest {
+  Question question;
+  pypto_times* times = nullptr;
+
+  // Null options: none.
+  pypto_status Read(const pypto_launch_options* given);
+};
+
+pypto_status CheckArguments(const pypto_argument* arguments, size_t count);
+// Checks, dispatches and waits, inside the worker.
+pypto_status Dispatch(runtime::Registration& registration, const pypto_argument* arguments, size_t count,
+                      const runtime::CallOptions& options);
+// CheckArguments, then the dispatch; fills the times that the options ask for.
+pypto_status Launch(runtime::Registration& registration, const pypto_argument* arguments, size_t count,
+                    const pypto_launch_options* options);
+
+}  // namespace pypto::capi
