@@ -15,6 +15,7 @@ import weakref
 from typing import Any
 
 from pypto.frontend import helpers
+from pypto.frontend.arrays import contents, is_torch_tensor
 from pypto.frontend.source import NoSourceError, read_source
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
@@ -97,7 +98,7 @@ class _Keys:
         if stands_for is not None:
             return (type(value), tuple(self.of(part) for part in stands_for))
         if _is_opaque(value):
-            return (SameObject(value), getattr(value, "_version", None))  # the version of a torch tensor's contents
+            return (SameObject(value), contents(value) if is_torch_tensor(value) else None)
         return (self.of(type(value)), self._elements(value), self._attributes(value))
 
     def _elements(self, value: Any) -> Any:
@@ -113,7 +114,7 @@ class _Keys:
         if isinstance(value, set | frozenset):
             return frozenset(self.of(element) for element in value)
         if hasattr(value, "tobytes") and hasattr(value, "dtype"):
-            held = self.of(value.tolist()) if value.dtype.hasobject else value.tobytes()
+            held = self.of(value.tolist()) if value.dtype.hasobject else contents(value)
             return (str(value.dtype), value.shape, held)
         return None
 

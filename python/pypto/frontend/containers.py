@@ -13,6 +13,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from pypto.frontend.arrays import contents
 from pypto.frontend.tracer import TensorLike
 
 _LEAVES = (
@@ -43,10 +44,8 @@ def _parts(value: Any) -> list[tuple[Any, Any]] | None:
 def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
     """Attributes of an object of the user; the contents of an array."""
     module = type(value).__module__.partition(".")[0]
-    if module == "numpy" and 0 < getattr(value, "nbytes", 0) <= _MAX_ARRAY_BYTES:
-        return [("contents", value.tobytes())]
-    if module == "torch":
-        return [("contents", getattr(value, "_version", None))]
+    if module == "torch" or (module == "numpy" and 0 < getattr(value, "nbytes", 0) <= _MAX_ARRAY_BYTES):
+        return [("contents", contents(value, _MAX_ARRAY_BYTES))]
     if module in {"pypto", "builtins", "numpy"}:
         return None
     held = getattr(value, "__dict__", None)

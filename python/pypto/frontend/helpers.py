@@ -21,6 +21,7 @@ from pypto.frontend.source import NoSourceError, Source, read_source
 _NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
 _NATIVE_FLAGS = inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _MAX_CACHED = 512
+KERNEL_FRAME = "_run_kernel"  # name of the function that calls the kernel's own
 
 _Rewritten = tuple[Source, types.CodeType, list[FlowMeta]]
 _cache: dict[tuple[types.CodeType, str], _Rewritten | None] = {}
@@ -69,12 +70,36 @@ def convert(function: types.FunctionType) -> types.FunctionType:
     trace = tracer.current()
     if trace is not None:
         watch(trace, function)
-    if RUNTIME in function.__code__.co_freevars or runs_natively(function):
-        return function
-    rewritten = _rewritten(function)
-    if rewritten is None:
-        return function
-    return bind(function, rewritten, trace)
+    rewritten = None
+    if RUNTIME not in function.__code__.co_freevars and not runs_natively(function):
+        rewritten = _rewritten(function)
+    if trace is not None:
+        _refuse_recursion(function, function.__code__ if rewritten is None else rewritten[1])
+    return function if rewritten is None else bind(function, rewritten, trace)
+
+
+def _captures_alike(function: types.FunctionType, frame: types.FrameType) -> bool:
+    """Whether a frame that runs the code of a function has captured the same values."""
+    held = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            held[name] = cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+    return all(frame.f_locals.get(name, value) is value for name, value in held.items())
+
+
+def _refuse_recursion(function: types.FunctionType, code: types.CodeType) -> None:
+    """An error when the code runs already, among the calls of the kernel that is traced."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != KERNEL_FRAME:
+        if frame.f_code is code and _captures_alike(function, frame):
+            raise trace_error(
+                RecursionError,
+                f"'{function.__name__}' calls itself: helpers of kernels are no recursive functions. Instead: "
+                "write a Python loop (for or while over plain numbers, which is unrolled) or a pypto.loop",
+            )
+        frame = frame.f_back
 
 
 def bind(function: types.FunctionType, rewritten: _Rewritten, trace: tracer.Trace | None) -> types.FunctionType:

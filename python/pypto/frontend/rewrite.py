@@ -27,6 +27,7 @@ from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names
 from pypto.frontend.source import Source
 
 RUNTIME = "_pypto_rt"
+_INNER = "_pypto_inner"
 _Node = TypeVar("_Node", bound=ast.expr)
 
 
@@ -267,7 +268,8 @@ def rewrite(
     body = [keep, *rewriter._visit_all(tree.body)]
     if returns_frame:
         body.append(ast.Return(rewriter._frame()))
-    inner = ast.FunctionDef(tree.name, plain, body, [], None)
+    # Not under its own name, which would hide a global that its body may read: itself.
+    inner = ast.FunctionDef(_INNER, plain, body, [], None)
     free = [RUNTIME, *function.__code__.co_freevars]
     outer_arguments = ast.arguments(
         posonlyargs=[], args=[ast.arg(name) for name in free], kwonlyargs=[], kw_defaults=[], defaults=[]
@@ -278,7 +280,9 @@ def rewrite(
     ast.copy_location(outer, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))
     code = compile(module, source.filename, "exec", dont_inherit=True)
-    return _find(_find(code, "_pypto_outer"), tree.name), rewriter.metas
+    made = _find(_find(code, "_pypto_outer"), _INNER)
+    named = {"co_qualname": tree.name} if hasattr(made, "co_qualname") else {}
+    return made.replace(co_name=tree.name, **named), rewriter.metas
 
 
 def _find(code: types.CodeType, name: str) -> types.CodeType:

@@ -93,7 +93,7 @@ class PreparedKernel:
             token = tracer.enter(trace)
             try:
                 with scopes.kernel_scope(request.settings.node):
-                    self._run(trace, request)
+                    self._run_kernel(trace, request)
                     if not trace.starts_over:
                         return trace, trace.builder.finish()
             except Retrace:
@@ -120,7 +120,7 @@ class PreparedKernel:
             self.source.place(self.source.tree),
         )
 
-    def _run(self, trace: Trace, request: Request) -> None:
+    def _run_kernel(self, trace: Trace, request: Request) -> None:
         runtime_function = helpers.bind(self.function, (self.source, self.code, self.metas), trace)
         trace.builder.set_source(self.source.text)
         arguments: dict[str, Any] = {}

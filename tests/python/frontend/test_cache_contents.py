@@ -26,6 +26,10 @@ def by_factor(x):
     return x * FACTOR
 
 
+def by_own_attribute(x):
+    return x * by_own_attribute.K
+
+
 class WithAttribute:
     K = 1
 
@@ -115,6 +119,7 @@ bound, numbers, under = held.scaled, array.array("i", [1]), {"K": 1}
 view, proxy, factory = memoryview(bytearray(1)), types.MappingProxyType(under), collections.defaultdict(int)
 listed, mapped, floating, objects = List(), Dict(), Float(1), np.array([[1]], dtype=object)
 masked, module, variable = np.ma.array([1.0]), torch.nn.Module(), contextvars.ContextVar("variable", default=1)
+on_host, large, whole_array = torch.ones(2), torch.ones(5000), np.ones(5000)
 weak = weakref.ref(held)
 many = [[0] for _ in range(20000)]
 settings = types.ModuleType("settings_of_the_user")
@@ -172,6 +177,10 @@ CASES = {
     "Methods.of_class(x)": set_global("FACTOR"),
     "x * methods.number": set_global("FACTOR"),
     "x * Colour.RED.number": set_global("FACTOR"),
+    "by_own_attribute(x)": attribute(by_own_attribute),
+    "x * float(on_host[0])": lambda v: on_host.data.fill_(v),
+    "x * float(large[4999])": lambda v: large.data.narrow(0, 4999, 1).fill_(v),
+    "x * float(whole_array[4999])": lambda v: whole_array.__setitem__(4999, v),
     "by_factor(x)": set_global("FACTOR"),
     "partial(x)": lambda v: set_global("partial")(functools.partial(wide, v)),
     "bound(x)": lambda v: setattr(held, "v", v),

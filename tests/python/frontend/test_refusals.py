@@ -1,6 +1,9 @@
 """What kernels cannot hold: the text, and the file, line, column and source line it points at."""
 
+import linecache
+
 import pytest
+import torch
 from frontend_samples import line_of
 
 import pypto
@@ -230,6 +233,64 @@ def test_kernel_in_a_kernel():
         inner(x)
 
     refuse(outer, "inner(x)", "kernel 'inner' is called from a kernel", kind=TypeError)
+
+
+def calls_itself(n, x):
+    return x if n == 0 else calls_itself(n - 1, x + 1)
+
+
+def calls_the_other(x):
+    return calls_back(x)
+
+
+def calls_back(x):
+    return calls_the_other(x)
+
+
+@pytest.mark.parametrize("form", ["named", "mutual", "nested"])
+def test_recursion(form):
+    def calls_itself_inside(n, x):
+        return x if n == 0 else calls_itself_inside(n - 1, x + 1)
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32)):
+        if form == "named":
+            x[:] = calls_itself(2, x)
+        elif form == "mutual":
+            x[:] = calls_the_other(x)
+        else:
+            x[:] = calls_itself_inside(2, x)
+
+    name = {"named": "calls_itself", "mutual": "calls_the_other", "nested": "calls_itself_inside"}[form]
+    with pytest.raises(pypto.CompileError, match=f"'{name}' calls itself.*Instead: write a Python loop") as caught:
+        ir.compile(kernel)
+    error = caught.value
+    called = {"named": "calls_itself(n - 1", "mutual": "calls_the_other(x)\n", "nested": "calls_itself_inside(n - 1"}[form]
+    text = linecache.getline(__file__, error.lineno)
+    assert isinstance(error, RecursionError)
+    assert error.filename == __file__
+    assert text.index(called) == error.column
+
+
+def test_composed_helpers_of_one_source_are_no_recursion():
+    def composed(f, g):
+        def inner(x):
+            return f(g(x))
+
+        return inner
+
+    def plus_one(x):
+        return x + 1
+
+    twice = composed(composed(plus_one, plus_one), plus_one)
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32)):
+        x[:] = twice(x)
+
+    x = torch.zeros(4)
+    kernel(x)
+    assert x.tolist() == [3.0] * 4
 
 
 def test_foreign_errors_are_wrapped_with_their_place():
