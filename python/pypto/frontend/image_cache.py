@@ -2,12 +2,14 @@
 
 A file's name is a hash of everything the image depends on, so files are never stale and never rewritten with other
 content. They are written under another name and renamed: readers see whole files, whoever else writes. A file that is
-damaged is compiled and written again. The folder is not pruned; its files may be deleted at any time.
+damaged is compiled and written again. What was not used for longest is deleted when the folder grows above
+PYPTO_CACHE_MB (default 1024); its files may be deleted at any time.
 """
 # ruff: noqa: D105, D107
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -16,6 +18,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -27,17 +30,21 @@ from pypto.frontend.source import NoSourceError, read_source
 
 FORMAT = 1  # of the keys; a change of what they hold gives it another number
 VARIABLE = "PYPTO_CACHE_DIR"
+LIMIT_VARIABLE = "PYPTO_CACHE_MB"
+DEFAULT_LIMIT_MB = 1024
+_ABANDONED_SECONDS = 86400.0  # age of a file that its writer did not finish
 _LOG_INFO, _LOG_WARNING = 1, 2
 
 
 @dataclasses.dataclass
 class ImageCacheInfo:
-    """What this process did: images read and written, damaged files met, images it had to compile."""
+    """What this process did: images read, written and pruned, damaged files met, images it had to compile."""
 
     read: int = 0
     written: int = 0
     damaged: int = 0
     compiled: int = 0
+    pruned: int = 0
 
 
 _counts = ImageCacheInfo()
@@ -217,6 +224,56 @@ def content_digest(value: Any) -> str:
     return digest.hexdigest()
 
 
+def limit_bytes() -> int:
+    """Bytes that the folder may hold; a value that is no positive number is a warning, and the default."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_MB)
+    if not text.isdecimal() or int(text) < 1:
+        _core.write_log(
+            _LOG_WARNING, f"{LIMIT_VARIABLE}={text!r} is no positive number of MiB: {DEFAULT_LIMIT_MB} it is"
+        )
+        return DEFAULT_LIMIT_MB << 20
+    return int(text) << 20
+
+
+def _files(folder: Path) -> list[tuple[float, int, Path]]:
+    """Time of last use, bytes and path of the images in a folder; unfinished files that are old are deleted."""
+    found = []
+    for path in folder.iterdir():
+        if path.suffix not in (".pypto", ".part"):
+            continue
+        try:
+            status = path.stat()
+        except OSError:  # another process was faster
+            continue
+        if path.suffix == ".pypto":
+            found.append((status.st_mtime, status.st_size, path))
+        elif time.time() - status.st_mtime > _ABANDONED_SECONDS:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+    return found
+
+
+def prune(folder: Path, most: int, keep: Path) -> None:
+    """Deletes the images that were not used for longest until at most `most` bytes are left, never `keep`.
+
+    Processes may prune one folder at once: each reads whole files or none, and compiles what is gone.
+    """
+    try:
+        files = sorted(_files(folder))
+    except OSError:
+        return
+    held = sum(size for _, size, _ in files)
+    for _, size, path in files:
+        if held <= most:
+            return
+        if path == keep:
+            continue
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+            count("pruned")
+        held -= size
+
+
 class Entry:
     """The place of one image in the folder. Any thread."""
 
@@ -235,6 +292,8 @@ class Entry:
             count("damaged")
             _core.write_log(_LOG_WARNING, f"{self.path} is damaged and is compiled again: {error}")
             return None
+        with contextlib.suppress(OSError):
+            os.utime(self.path)  # used now: the last to be pruned
         count("read")
         return image
 
@@ -255,6 +314,7 @@ class Entry:
             _core.write_log(_LOG_WARNING, f"{VARIABLE}: the image of '{image.name}' is not kept: {error}")
             return
         count("written")
+        prune(self.path.parent, limit_bytes(), keep=self.path)
 
 
 def entry(function: types.FunctionType, signature: Any, request: tuple[Any, ...]) -> Entry | None:

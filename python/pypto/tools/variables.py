@@ -38,6 +38,7 @@ VARIABLES = (
     Variable("PYPTO_STRACE", "off", "timing marks: stderr, plog or a path"),
     Variable("PYPTO_SIMD", "best", "set of tile kernels: plain, avx2, avx512, neon"),
     Variable("PYPTO_CACHE_DIR", "off", "folder of compiled images"),
+    Variable("PYPTO_CACHE_MB", "1024", "MiB that the folder may hold"),
     Variable("TILEFWK_CONFIG_PATH", "packaged", "default options file"),
     Variable("ASCEND_HOME_PATH", "unset", "CANN's folder, from its set_env.sh"),
     Variable("ASCEND_RT_VISIBLE_DEVICES", "all", "devices that the vendor's library shows"),

@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 import torch
@@ -75,8 +77,9 @@ def script(tmp_path, folder):
 
 
 def new_counts(before):
+    """What was read, written, met damaged and compiled since."""
     now = image_cache.image_cache_info()
-    return tuple(getattr(now, f.name) - getattr(before, f.name) for f in dataclasses.fields(now))
+    return tuple(getattr(now, f.name) - getattr(before, f.name) for f in dataclasses.fields(now)[:4])
 
 
 def make_kernel(factor=2.0):
@@ -88,8 +91,8 @@ def make_kernel(factor=2.0):
 
 
 def test_another_process_compiles_nothing(script, folder):
-    first = {"read": 0, "written": 1, "damaged": 0, "compiled": 1}
-    again = {"read": 1, "written": 0, "damaged": 0, "compiled": 0}
+    first = {"read": 0, "written": 1, "damaged": 0, "compiled": 1, "pruned": 0}
+    again = {"read": 1, "written": 0, "damaged": 0, "compiled": 0, "pruned": 0}
     assert script() == [3.0, first, 1]
     assert script() == [3.0, again, 1]
     assert len(list(folder.glob("*.pypto"))) == 1
@@ -222,6 +225,47 @@ def test_content():
 def test_no_content(value):
     with pytest.raises(UnstableError):
         content_digest(value)
+
+
+def put(folder, name, size, age):
+    path = folder / name
+    path.write_bytes(b"x" * size)
+    os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+def test_what_was_not_used_for_longest_is_pruned(folder):
+    folder.mkdir()
+    oldest, older, newer = (put(folder, f"{n}.pypto", 100, 300 - n) for n in range(3))
+    kept = put(folder, "written.pypto", 100, 1000)  # whatever its time says
+    abandoned, begun = put(folder, ".a.part", 100, 1e6), put(folder, ".b.part", 100, 0)
+    other = put(folder, "notes.txt", 1000, 1e6)
+    before = image_cache.image_cache_info().pruned
+    image_cache.prune(folder, 400, kept)
+    assert oldest.exists()
+    image_cache.prune(folder, 250, kept)
+    assert [path.exists() for path in (oldest, older, newer, kept)] == [False, False, True, True]
+    assert [path.exists() for path in (abandoned, begun, other)] == [False, True, True]
+    assert image_cache.image_cache_info().pruned == before + 2
+    image_cache.prune(folder / "none", 0, kept)  # deleted by another process
+
+
+def test_writing_prunes_and_reading_counts_as_use(folder, monkeypatch):
+    monkeypatch.setenv("PYPTO_CACHE_MB", "1")
+    folder.mkdir()
+    large = put(folder, "large.pypto", 1 << 20, 1000)
+    ir.compile(make_kernel(), torch.zeros(8), torch.zeros(8))
+    (written,) = folder.glob("*.pypto")
+    assert not large.exists()
+    os.utime(written, (1, 1))
+    ir.compile(make_kernel(), torch.zeros(8), torch.zeros(8))
+    assert written.stat().st_mtime > 1
+
+
+@pytest.mark.parametrize(("text", "mega"), [("", 1024), ("7", 7), ("0", 1024), ("-3", 1024), ("much", 1024)])
+def test_limits(monkeypatch, text, mega):
+    monkeypatch.setenv("PYPTO_CACHE_MB", text)
+    assert image_cache.limit_bytes() == mega << 20
 
 
 def test_many_shapes_stay_bounded():

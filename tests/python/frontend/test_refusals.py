@@ -265,7 +265,9 @@ def test_recursion(form):
     with pytest.raises(pypto.CompileError, match=f"'{name}' calls itself.*Instead: write a Python loop") as caught:
         ir.compile(kernel)
     error = caught.value
-    called = {"named": "calls_itself(n - 1", "mutual": "calls_the_other(x)\n", "nested": "calls_itself_inside(n - 1"}[form]
+    called = {"named": "calls_itself(n - 1", "mutual": "calls_the_other(x)\n", "nested": "calls_itself_inside(n - 1"}[
+        form
+    ]
     text = linecache.getline(__file__, error.lineno)
     assert isinstance(error, RecursionError)
     assert error.filename == __file__
