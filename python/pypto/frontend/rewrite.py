@@ -281,7 +281,7 @@ def rewrite(
     module = ast.fix_missing_locations(ast.Module([outer], []))
     code = compile(module, source.filename, "exec", dont_inherit=True)
     made = _find(_find(code, "_pypto_outer"), _INNER)
-    named = {"co_qualname": tree.name} if hasattr(made, "co_qualname") else {}
+    named: dict[str, Any] = {"co_qualname": tree.name} if hasattr(made, "co_qualname") else {}
     return made.replace(co_name=tree.name, **named), rewriter.metas
 
 
