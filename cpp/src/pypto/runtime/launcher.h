@@ -71,9 +71,14 @@ class Launcher {
     uint64_t address = 0;  // on the device
     uint64_t bytes = 0;
     ResidentTensor* tensor = nullptr;
+    uint64_t serial = 0;  // of the tensor
   };
 
   base::Status CheckOpen() const;
+  // The block of the last Prepare serves these arguments as it is: the same resident tensors, alive, and nothing that
+  // the block depends on has changed.
+  bool IsRepeat(std::span<const ArgumentView> arguments) const noexcept;
+  bool MayRepeat() const noexcept;
   // Checks and notes one argument. False: it does not fit.
   bool ReadArgument(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
   bool ReadHost(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
@@ -120,6 +125,7 @@ class Launcher {
   const Signature signature_;
   std::atomic<bool> open_{true};
   bool prepared_ok_ = false;
+  bool may_repeat_ = false;  // the block holds what the last Prepare put there, for resident tensors only
   std::vector<Prepared> prepared_;
   std::vector<int64_t> symbols_;
   std::vector<int64_t> scalars_;  // integer ones; 0 for the others

@@ -95,6 +95,7 @@ void Launcher::WriteSpans(const RoundTimes& times, int64_t begin, int64_t launch
 }
 
 Status Launcher::CopyIn() {
+  if (copied_bytes_ == 0) return base::OkStatus();
   const acl::Table& table = state_->table();
   Counters& counters = state_->counters();
   const std::span<const ParameterRule> rules = signature_.rules();
@@ -114,6 +115,7 @@ Status Launcher::CopyIn() {
 }
 
 Status Launcher::CopyOut() {
+  if (copied_bytes_ == 0) return base::OkStatus();
   const acl::Table& table = state_->table();
   Counters& counters = state_->counters();
   const std::span<const ParameterRule> rules = signature_.rules();

@@ -8,6 +8,11 @@
 
 namespace pypto::runtime {
 
+uint64_t ResidentTensor::NextSerial() noexcept {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 void ResidentTensor::LastReferenceGone() noexcept {
   if (is_view()) {
     ResidentTensor* base = base_;

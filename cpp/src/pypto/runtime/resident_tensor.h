@@ -37,6 +37,8 @@ class PYPTO_API ResidentTensor {
   std::span<const int64_t> shape() const noexcept { return {shape_.data(), static_cast<size_t>(rank_)}; }
   program::DType dtype() const noexcept { return dtype_; }
   bool is_view() const noexcept { return base_ != this; }
+  // Names the record: no two of the process have the same one, also when they lie at the same place.
+  uint64_t serial() const noexcept { return serial_; }
   // Number of the worker that made it; unique in the process.
   uint64_t worker_id() const noexcept { return worker_id_; }
 
@@ -53,8 +55,9 @@ class PYPTO_API ResidentTensor {
  private:
   friend class TensorRegistry;
   friend class FreeQueue;
-  ResidentTensor() = default;
+  ResidentTensor() : serial_(NextSerial()) {}
   ~ResidentTensor() = default;
+  static uint64_t NextSerial() noexcept;
   void LastReferenceGone() noexcept;
 
   ResidentTensor* base_ = this;  // itself, or the owner of the memory, which a view holds a reference to
@@ -66,6 +69,7 @@ class PYPTO_API ResidentTensor {
   std::atomic<TensorState> state_{TensorState::kAlive};
   std::atomic<uint64_t> session_{0};
   std::atomic<uint32_t> references_{1};
+  const uint64_t serial_;
   uint64_t worker_id_ = 0;
   std::shared_ptr<FreeQueue> queue_;  // of an owner of memory
 };

@@ -1,0 +1,177 @@
+"""A call with the resident tensors of the last one reuses its launch block: whatever the block depends on ends that."""
+
+import gc
+import threading
+
+import pytest
+import torch
+
+from pypto.runtime import ChipWorker, RunConfig
+
+
+def resident(worker, value: float, rows: int = 8, dtype=torch.float32):
+    return worker.alloc_tensor((rows, 16), dtype, init=torch.full((rows, 16), value, dtype=dtype))
+
+
+def repeated(handle, *tensors) -> None:
+    for _ in range(4):
+        handle(*tensors)
+
+
+def equals(tensor, value: float) -> bool:
+    return bool((tensor.to_host() == value).all())
+
+
+def test_new_contents_of_the_same_tensors(worker, add_program):
+    handle = worker.register(add_program)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    repeated(handle, x, y, out)
+    x.copy_from_host(torch.full((8, 16), 5.0))
+    launches = worker.counters()["launches"]
+    handle(x, y, out)
+    assert equals(out, 7.0)
+    assert worker.counters()["launches"] == launches + 1
+
+
+def test_other_tensors_in_turn(worker, add_program):
+    handle = worker.register(add_program)
+    x, y, z, out, other = (resident(worker, value) for value in (1.0, 2.0, 4.0, 0.0, 0.0))
+    for _ in range(3):
+        repeated(handle, x, y, out)
+        repeated(handle, x, z, other)
+        handle(z, y, out)
+        assert equals(out, 6.0)
+        assert equals(other, 5.0)
+
+
+def test_a_freed_tensor_and_its_address_used_again(worker, add_program):
+    handle = worker.register(add_program)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    repeated(handle, x, y, out)
+    address = x.data_ptr
+    worker.free_tensor(x)
+    with pytest.raises(ValueError, match="freed"):
+        handle(x, y, out)
+    again = resident(worker, 8.0)
+    assert again.data_ptr == address
+    with pytest.raises(ValueError, match="freed"):
+        handle(x, y, out)
+    handle(again, y, out)
+    assert equals(out, 10.0)
+
+
+def test_a_record_at_the_place_of_a_dropped_one(worker, add_program):
+    handle = worker.register(add_program)
+    y, out = resident(worker, 2.0), resident(worker, 0.0)
+    wide = resident(worker, 0.0, rows=16)
+    for round_number in range(8):
+        x = resident(worker, float(round_number))
+        repeated(handle, x, y, out)
+        assert equals(out, round_number + 2.0)
+        del x
+        gc.collect()
+        longer = resident(worker, 0.0, rows=16)
+        with pytest.raises(ValueError, match="rows"):
+            handle(longer, y, out)
+        handle(longer, longer, wide)
+        del longer
+
+
+def test_wrong_tensors_after_right_ones(worker, add_program):
+    handle = worker.register(add_program)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    half = resident(worker, 1.0, dtype=torch.float16)
+    for wrong, error, text in (
+        ((half, y, out), TypeError, "FP32.*FP16"),
+        ((x, y, x), ValueError, "overlap"),
+        ((x[0:4], y, out), ValueError, "rows"),
+    ):
+        repeated(handle, x, y, out)
+        with pytest.raises(error, match=text):
+            handle(*wrong)
+        x.copy_from_host(torch.full((8, 16), 3.0))
+        handle(x, y, out)
+        assert equals(out, 5.0)
+
+
+def test_host_tensors_between(worker, add_program):
+    handle = worker.register(add_program)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    host = torch.full((8, 16), 9.0)
+    result = torch.empty(8, 16)
+    for _ in range(3):
+        repeated(handle, x, y, out)
+        assert equals(out, 3.0)
+        handle(host, y, result)
+        assert bool((result == 11.0).all())
+        handle(x, y, result)
+        assert bool((result == 3.0).all())
+
+
+def test_a_tensor_of_another_worker(worker, add_program):
+    handle = worker.register(add_program)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    repeated(handle, x, y, out)
+    with ChipWorker(config=RunConfig(platform="a5sim")) as second:
+        foreign = resident(second, 1.0)
+        with pytest.raises(ValueError, match="another worker"):
+            handle(foreign, y, out)
+    handle(x, y, out)
+    assert equals(out, 3.0)
+
+
+def test_a_closed_handle_and_a_closed_worker(worker, add_program):
+    first, second = worker.register(add_program), worker.register(add_program)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    repeated(first, x, y, out)
+    repeated(second, x, y, out)
+    first.unregister()
+    with pytest.raises(RuntimeError, match="closed"):
+        first(x, y, out)
+    second(x, y, out)
+    worker.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        second(x, y, out)
+
+
+def test_a_workspace_that_has_grown(worker, add_program):
+    """Another program makes the worker's workspace move; the block names the new one."""
+    handle = worker.register(add_program)
+    small = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    large = tuple(resident(worker, value, rows=4096) for value in (1.0, 2.0, 0.0))
+    other = worker.register(add_program)
+    for _ in range(3):
+        repeated(handle, *small)
+        repeated(other, *large)
+        handle(*small)
+        assert equals(small[2], 3.0)
+        assert equals(large[2], 3.0)
+
+
+def test_submitted_and_waited_in_turn(worker, add_program):
+    handle = worker.register(add_program)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    for value in range(6):
+        x.copy_from_host(torch.full((8, 16), float(value)))
+        handle.submit(x, y, out).wait()
+        assert equals(out, value + 2.0)
+        repeated(handle, x, y, out)
+
+
+def test_threads_share_a_handle(worker, add_program):
+    handle = worker.register(add_program)
+    failures = []
+
+    def run(value: float) -> None:
+        x, y, out = resident(worker, value), resident(worker, 2.0), resident(worker, 0.0)
+        for _ in range(50):
+            repeated(handle, x, y, out)
+            if not equals(out, value + 2.0):
+                failures.append(value)
+
+    threads = [threading.Thread(target=run, args=(float(i),)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
