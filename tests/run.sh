@@ -32,6 +32,9 @@ for example in examples/*/[!_]*.py; do
   python "$example"
 done
 
+step "instructions per dispatch (nothing without valgrind)"
+timeout 60 python benchmarks/python/instructions.py
+
 if [ "${1:-}" = --sanitizers ]; then
   step "C++ under the address and undefined-behaviour sanitizers"
   cmake --preset asan >/dev/null
