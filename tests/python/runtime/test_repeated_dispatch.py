@@ -6,7 +6,9 @@ import threading
 import pytest
 import torch
 
-from pypto.runtime import ChipWorker, RunConfig
+import pypto
+from pypto import ir
+from pypto.runtime import ChipWorker, RunConfig, log
 
 
 def resident(worker, value: float, rows: int = 8, dtype=torch.float32):
@@ -134,18 +136,58 @@ def test_a_closed_handle_and_a_closed_worker(worker, add_program):
         second(x, y, out)
 
 
-def test_a_workspace_that_has_grown(worker, add_program):
-    """Another program makes the worker's workspace move; the block names the new one."""
+def projection(rows: int):
+    """The product lies in the workspace until it is added to."""
+
+    @pypto.frontend.jit
+    def project(
+        x: pypto.Tensor([rows, 16], pypto.DT_FP32),
+        w: pypto.Tensor([16, 16], pypto.DT_FP32),
+        out: pypto.Tensor([rows, 16], pypto.DT_FP32),
+    ):
+        out[:] = pypto.matmul(x, w, pypto.DT_FP32) + 1.0
+
+    return ir.compile(project)
+
+
+def test_a_workspace_that_has_grown(worker):
+    """A larger program makes the worker's workspace move; the block of the other handle must name the new one."""
+    small = worker.register(projection(8))
+    weight = worker.alloc_tensor((16, 16), torch.float32, init=torch.eye(16))
+    x, out = resident(worker, 2.0), resident(worker, 0.0)
+    repeated(small, x, weight, out)
+    for rows in (512, 2048):
+        workspace = worker.memory_info()["workspace"]
+        wide, result = resident(worker, 5.0, rows), resident(worker, 0.0, rows)
+        worker.register(projection(rows))(wide, weight, result)
+        assert worker.memory_info()["workspace"] > workspace
+        x.copy_from_host(torch.full((8, 16), float(rows)))
+        repeated(small, x, weight, out)
+        assert equals(out, rows + 1.0)
+        assert equals(result, 6.0)
+
+
+def test_records_that_are_turned_on_between_calls(worker, add_program, tmp_path):
+    """A launch at level INFO writes its figures though the one before it did not."""
     handle = worker.register(add_program)
-    small = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
-    large = tuple(resident(worker, value, rows=4096) for value in (1.0, 2.0, 0.0))
-    other = worker.register(add_program)
-    for _ in range(3):
-        repeated(handle, *small)
-        repeated(other, *large)
-        handle(*small)
-        assert equals(small[2], 3.0)
-        assert equals(large[2], 3.0)
+    x, y, out = resident(worker, 1.0), resident(worker, 2.0), resident(worker, 0.0)
+    repeated(handle, x, y, out)
+
+    def written() -> int:
+        return sum(path.read_text().count("taskId=") for path in tmp_path.glob("debug/plog/*.log"))
+
+    try:
+        log("info", path=tmp_path)
+        handle(x, y, out)
+        once = written()
+        assert once > 0
+        handle(x, y, out)
+        assert written() == 2 * once
+    finally:
+        log("environment")
+    repeated(handle, x, y, out)
+    assert written() == 2 * once
+    assert equals(out, 3.0)
 
 
 def test_submitted_and_waited_in_turn(worker, add_program):
