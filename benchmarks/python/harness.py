@@ -54,7 +54,8 @@ class Candidate:
         return empty_ns
 
     def calibrate(self) -> None:
-        """Chooses how many calls fill one sample."""
+        """Chooses how many calls fill one sample. The first calls, which may compile or allocate, are not timed."""
+        self.run(5)
         self.repeat = 1
         while True:
             begin = time.perf_counter_ns()
