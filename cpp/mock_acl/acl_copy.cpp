@@ -1,6 +1,7 @@
 // Copies and fills, synchronous and queued.
 #include <cstring>
 
+#include "pypto/base/bulk_copy.h"
 #include "pypto/mock_acl/entry.h"
 #include "pypto/mock_acl/resolve.h"
 
@@ -74,7 +75,7 @@ bool DirectionIs(const Copy& copy, aclrtMemcpyKind kind) {
 }
 
 void CopyNow(const Copy& copy) {
-  std::memmove(copy.destination.Resolve(copy.bytes), copy.source.Resolve(copy.bytes), copy.bytes);
+  base::BulkCopy(copy.destination.Resolve(copy.bytes), copy.source.Resolve(copy.bytes), copy.bytes);
 }
 
 aclError Queue(Stream& stream, const Copy& copy) {
@@ -93,7 +94,7 @@ aclError QueueCaptured(Stream& stream, const Copy& copy) {
     if (!stream.ReserveArguments(task, copy.bytes)) {
       return Fail(kErrorRtMemoryAllocation, "no room to hold %zu bytes of the caller", copy.bytes);
     }
-    std::memcpy(task.arguments, copy.source.Resolve(copy.bytes), copy.bytes);
+    base::BulkCopy(task.arguments, copy.source.Resolve(copy.bytes), copy.bytes);
     task.kind = Task::Kind::kCopy;
     task.destination = copy.destination;
     task.source = {reinterpret_cast<uint64_t>(task.arguments), nullptr};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pypto/base/bulk_copy.h"
 #include "pypto/base/checked.h"
 #include "pypto/mock_acl/clock.h"
 #include "pypto/mock_acl/device.h"
@@ -218,7 +219,7 @@ void Stream::RunCopy(Task& task) {
   } else {
     const std::byte* source = task.source.Resolve(task.bytes);
     if (destination != nullptr && source != nullptr) {
-      std::memmove(destination, source, task.bytes);
+      base::BulkCopy(destination, source, task.bytes);
       return;
     }
   }

@@ -1,10 +1,10 @@
 // Waiting for the stream, and the launches that were submitted.
 #include <sched.h>
 
-#include <cstring>
 #include <map>
 
 #include "pypto/acl/errors.h"
+#include "pypto/base/bulk_copy.h"
 #include "pypto/runtime/launcher.h"
 #include "pypto/runtime/worker_state.h"
 
@@ -202,7 +202,7 @@ void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
     counters_.d2h_copies += 1;
     counters_.d2h_bytes += output.bytes;
     if (pending->mark != nullptr) {
-      std::memcpy(output.host, output.fetched, output.bytes);
+      base::BulkCopy(output.host, output.fetched, output.bytes);
       continue;
     }
     Status copied =
