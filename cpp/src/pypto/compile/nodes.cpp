@@ -182,6 +182,7 @@ class GraphBuilder {
       node.grid = WholeGrid(step, extents);
     } else if (family != OpFamily::kReduction) {
       node.grid = MakeGrid(extents, VectorTile(step), -1);
+      NoteOrder(node.order_of_dims, &node.grid);
     }
     const uint32_t value = NewValue(step.output, std::move(extents), std::move(valid));
     graph_.values[value].storage = context_.variables[step.output].storage;
@@ -198,6 +199,16 @@ class GraphBuilder {
       std::swap(order[static_cast<size_t>(step.attributes.dim0)], order[static_cast<size_t>(step.attributes.dim1)]);
     }
     return std::is_sorted(order.begin(), order.end()) ? std::vector<size_t>() : order;
+  }
+
+  // Where the operand's runs of elements go on: along its last dim, or the one before it if that stays the last.
+  static void NoteOrder(const std::vector<size_t>& order, Grid* grid) {
+    const size_t rank = order.size();
+    if (rank < 2) return;
+    grid->turned = order.back() + 1 != rank;
+    const size_t run = grid->turned ? rank - 1 : rank - 2;
+    const auto dim = static_cast<size_t>(std::find(order.begin(), order.end(), run) - order.begin());
+    if (dim + 1 != rank) grid->beside = uint32_t{1} << (rank - 1 - dim);
   }
 
   // Tiles of a whole operation split only dims in which its tiles do not depend on each other.
@@ -219,14 +230,16 @@ class GraphBuilder {
       case OpCode::kCumSum:
       case OpCode::kCumProd:
       case OpCode::kSorted:
-      case OpCode::kSortedIndex: return dim != axis;
+      case OpCode::kSortedIndex:
+      case OpCode::kScatter: return dim != axis;
       // The index varies along the axis; everything else of a slice is its own.
-      case OpCode::kIndexSelect:
       case OpCode::kIndexAdd: return dim != axis && dim + 1 != rank;
       case OpCode::kInterleave:
       case OpCode::kDeinterleave:
       case OpCode::kDeinterleaveTwo:
       case OpCode::kGatherMask: return dim + 1 != rank;
+      case OpCode::kGather:
+      case OpCode::kIndexSelect:
       case OpCode::kUniform:
       case OpCode::kNormal:
       case OpCode::kTriangle:

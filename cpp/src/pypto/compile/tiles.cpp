@@ -11,6 +11,11 @@ constexpr int64_t kTileElements = 8192;
 constexpr int64_t kLongestRow = 2048;
 // Columns of a tile that spans other dims whole.
 constexpr int64_t kShortestRow = 64;
+// A tile of a transpose: elements side by side in the result, in the operand, and in the operand where the last dim
+// stays the last.
+constexpr int64_t kTurnedRow = 128;
+constexpr int64_t kTurnedColumns = 64;
+constexpr int64_t kOperandRun = 1024;
 // Most elements of a tile, unless dims that may not be split span more.
 constexpr int64_t kLargestTile = 1 << 18;
 // Elements that the unsplit dims of two joined grids may span, unless one of them spans as many already.
@@ -101,6 +106,8 @@ std::optional<Grid> JoinGrids(const Grid& first, const Grid& second) {
   joined.extents.resize(rank);
   joined.whole = a.whole | b.whole;
   joined.axes = a.axes | b.axes;
+  joined.beside = a.beside != 0 ? a.beside : b.beside;
+  joined.turned = a.turned || b.turned;
   for (size_t i = 0; i < rank; ++i) {
     const int64_t extent = std::max(a.extents[i], b.extents[i]);
     if (std::min(a.extents[i], b.extents[i]) != extent) {
@@ -118,6 +125,25 @@ std::optional<Grid> JoinGrids(const Grid& first, const Grid& second) {
 
 namespace {
 
+// Both sides of a transpose are read and written in runs: cuts the dim beside the last one, and tells how long it is.
+int64_t ChooseBeside(Grid& grid) {
+  const size_t rank = grid.extents.size();
+  for (size_t i = 0; i + 1 < rank; ++i) {
+    if (!HasBit(grid.beside & ~grid.whole, rank, i)) continue;
+    const int64_t room = grid.turned ? kTurnedColumns : std::max<int64_t>(kOperandRun / grid.tile.back(), 1);
+    grid.tile[i] = std::min(grid.extents[i], room);
+    return grid.tile[i];
+  }
+  return 1;
+}
+
+// Elements of the last dim for a tile that holds `held` of the dims that stay whole.
+int64_t RowRoom(const Grid& grid, int64_t held) {
+  const bool only_row = Volume(grid.extents) == grid.extents.back();
+  if (only_row) return kTileElements;
+  return grid.turned ? kTurnedRow : std::clamp(std::max<int64_t>(kTileElements / held, 1), kShortestRow, kLongestRow);
+}
+
 void ChooseTile(Grid& grid) {
   const size_t rank = grid.extents.size();
   grid.tile.assign(rank, 1);
@@ -126,17 +152,17 @@ void ChooseTile(Grid& grid) {
   for (size_t i = rank; i-- > 0;) {
     if (HasBit(grid.whole, rank, i)) {
       grid.tile[i] = grid.extents[i];
-      continue;
+    } else if (i + 1 == rank) {
+      grid.tile[i] = std::min(grid.extents[i], RowRoom(grid, held));
+      held *= grid.tile[i];
+    } else if (!HasBit(grid.beside, rank, i)) {
+      const int64_t room = split ? 1 : std::max<int64_t>(kTileElements / held, 1);
+      grid.tile[i] = std::min(grid.extents[i], room);
+      held *= grid.tile[i];
+      // Rows of a split row are as good as rows of a whole one; other dims stay behind a split one.
+      split = split || grid.tile[i] < grid.extents[i];
     }
-    int64_t room = split ? 1 : std::max<int64_t>(kTileElements / held, 1);
-    if (i + 1 == rank) {
-      const bool only_row = Volume(grid.extents) == grid.extents[i];
-      room = only_row ? kTileElements : std::clamp(room, kShortestRow, kLongestRow);
-    }
-    grid.tile[i] = std::min(grid.extents[i], room);
-    held *= grid.tile[i];
-    // Rows of a split row are as good as rows of a whole one; other dims stay behind a split one.
-    split = split || (i + 1 != rank && grid.tile[i] < grid.extents[i]);
+    if (i + 1 == rank) held *= ChooseBeside(grid);
   }
 }
 

@@ -17,6 +17,8 @@ struct Grid {
   uint32_t whole = 0;         // dims that no tile may split
   uint32_t axes = 0;          // reduced dims: extents are those of the reduced operand
   bool automatic = true;      // the tile is chosen by SettleTile
+  uint32_t beside = 0;        // of a transpose: the dim, as a bit, along which the operand's runs of elements go on
+  bool turned = false;        // the operand's elements do not stand side by side along the last dim
 };
 
 // Grid of an operation over `extents`. `vector_tile` entries are upper bounds, counted from the last dim; empty: chosen

@@ -1,6 +1,6 @@
-// Copies of one tile; views that swap dims are copied in blocks, so that every cache line is read once.
-#include <algorithm>
+// Copies of one tile: runs of elements as they lie, and dims that change places two at a time.
 #include <cstring>
+#include <utility>
 
 #include "pypto/device/chunk.h"
 #include "pypto/device/vector_ops.h"
@@ -9,10 +9,6 @@ namespace pypto::device {
 namespace {
 
 using Pointers = std::array<std::byte*, Nest::kMostOperands>;
-
-// A block of rows × columns; 8 lines of the source are open at a time, which any first-level cache holds.
-constexpr int64_t kBlockRows = 32;
-constexpr int64_t kBlockColumns = 8;
 
 template <typename T>
 void CopyElements(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, int64_t n) {
@@ -34,35 +30,60 @@ void CopyRow(std::byte* to, int64_t to_step, const std::byte* from, int64_t from
   }
 }
 
-void CopyRows(const Nest& nest) {
+// Nothing that one writes is read by the other, or they are the same cells.
+bool Apart(const Nest& nest) {
+  int64_t reach[2];
+  for (int i = 0; i < 2; ++i) {
+    int64_t elements = 1;
+    for (int dim = 0; dim < nest.rank; ++dim) elements += (nest.counts[dim] - 1) * nest.strides[i][dim];
+    reach[i] = elements * nest.element_bytes[i];
+  }
+  return nest.data[0] + reach[0] <= nest.data[1] || nest.data[1] + reach[1] <= nest.data[0];
+}
+
+// Streaming pays where a row holds some lines.
+constexpr int64_t kLeastStreamed = 256;
+
+void CopyRuns(const Nest& nest, const simd::KernelTable& kernels, bool streams) {
   const int64_t n = nest.counts[nest.rank - 1];
-  nest.ForEachOuter(1, [&](const Pointers& at) {
-    CopyRow(at[0], InnerStep(nest, 0), at[1], InnerStep(nest, 1), n, nest.element_bytes[0]);
+  const int64_t bytes = nest.element_bytes[0];
+  const bool runs = InnerStep(nest, 0) == 1 && InnerStep(nest, 1) == 1;
+  if (!runs || !Apart(nest)) {
+    return nest.ForEachOuter(
+        1, [&](const Pointers& at) { CopyRow(at[0], InnerStep(nest, 0), at[1], InnerStep(nest, 1), n, bytes); });
+  }
+  streams = streams && n * bytes >= kLeastStreamed;
+  if (nest.rank == 1) return kernels.copy_rows(nest.data[0], 0, nest.data[1], 0, 1, n * bytes, streams);
+  const int dim = nest.rank - 2;
+  nest.ForEachOuter(2, [&](const Pointers& at) {
+    kernels.copy_rows(at[0], nest.strides[0][dim] * bytes, at[1], nest.strides[1][dim] * bytes, nest.counts[dim],
+                      n * bytes, streams);
   });
 }
 
-// The last two dims are dense in the output and in the input, but the other way round.
-bool IsTransposed(const Nest& nest) {
-  return nest.rank > 1 && nest.strides[1][nest.rank - 2] == 1 && nest.strides[1][nest.rank - 1] > 1;
+// The dim along which the input's elements stand side by side, when the output's do so along the last one; else -1.
+int TurnedDim(const Nest& nest) {
+  const int last = nest.rank - 1;
+  if (last < 1 || nest.strides[0][last] != 1 || nest.strides[1][last] <= 1) return -1;
+  for (int dim = last - 1; dim >= 0; --dim) {
+    if (nest.strides[1][dim] == 1) return dim;
+  }
+  return -1;
 }
 
-void CopyTransposed(const Nest& nest) {
+// The other dims are walked outside of two dims that are turned at a time.
+void CopyTurned(Nest nest, int turned, const simd::KernelTable& kernels, bool streams) {
+  const int last = nest.rank - 1;
+  for (int dim = turned; dim + 1 < last; ++dim) {
+    std::swap(nest.counts[dim], nest.counts[dim + 1]);
+    for (int i = 0; i < 2; ++i) std::swap(nest.strides[i][dim], nest.strides[i][dim + 1]);
+  }
   const int64_t bytes = nest.element_bytes[0];
-  const int64_t rows = nest.counts[nest.rank - 2];
-  const int64_t columns = nest.counts[nest.rank - 1];
-  const int64_t out_row = nest.strides[0][nest.rank - 2];
-  const int64_t out_step = nest.strides[0][nest.rank - 1];
-  const int64_t in_step = nest.strides[1][nest.rank - 1];
+  const auto transpose = kernels.transpose[bytes == 8 ? 3 : bytes / 2];
+  streams = streams && nest.counts[last] * bytes >= kLeastStreamed;
   nest.ForEachOuter(2, [&](const Pointers& at) {
-    for (int64_t row = 0; row < rows; row += kBlockRows) {
-      for (int64_t column = 0; column < columns; column += kBlockColumns) {
-        const int64_t width = std::min(kBlockColumns, columns - column);
-        for (int64_t i = row; i < std::min(row + kBlockRows, rows); ++i) {
-          CopyRow(at[0] + (i * out_row + column * out_step) * bytes, out_step, at[1] + (i + column * in_step) * bytes,
-                  in_step, width, bytes);
-        }
-      }
-    }
+    transpose(at[0], nest.strides[0][last - 1] * bytes, at[1], nest.strides[1][last] * bytes, nest.counts[last],
+              nest.counts[last - 1], streams);
   });
 }
 
@@ -73,7 +94,11 @@ void RunCopy(const OpProgram& op, const simd::KernelTable& kernels, int rank, co
   Nest nest;
   if (!nest.Make(rank, cells, -1, views, 2)) return;
   const bool fits = !IsWide(views[0].format) || kernels.fit[op.result] == nullptr;
-  if (views[0].format == views[1].format && fits) return IsTransposed(nest) ? CopyTransposed(nest) : CopyRows(nest);
+  if (views[0].format == views[1].format && fits) {
+    const int turned = TurnedDim(nest);
+    if (turned >= 0 && Apart(nest)) return CopyTurned(nest, turned, kernels, op.streams);
+    return CopyRuns(nest, kernels, op.streams);
+  }
   ChunkBuffer buffer;
   ForEachChunk(nest, [&](const Pointers& at, int64_t n) {
     kernels.load[views[1].format](buffer.bytes, at[1], InnerStep(nest, 1), n);

@@ -20,6 +20,9 @@ base::Status BadLeaf(const char* what, uint32_t index) {
   return base::MakeStatus(StatusCode::kProgramFormat, "a leaf of the plan makes no sense: %s (%u)", what, index);
 }
 
+// Copies of fewer bytes stay in the caches, where the next reader finds them.
+constexpr double kLeastStreamed = 4 << 20;
+
 // Builds one leaf; lives for one call of BuildLeaf.
 class LeafBuilder {
  public:
@@ -95,6 +98,10 @@ class LeafBuilder {
     const Extents& extents =
         to_access ? out_.accesses[program.output.index].extents : out_.locals[program.output.index].extents;
     for (int dim = 0; dim < out_.rank; ++dim) program.varies[dim] = extents[dim] > 1;
+    if ((program.action == Action::kCopy || program.action == Action::kWhole) && to_access) {
+      const uint32_t bytes = out_.accesses[program.output.index].element_bytes;
+      program.streams = Cells(extents) * bytes >= kLeastStreamed;
+    }
     out_.ops.push_back(program);
     return base::OkStatus();
   }
@@ -262,6 +269,12 @@ class LeafBuilder {
     elements = Updated(elements);
     for (const program::LeafOp& op : leaf_.ops) out_.tile_ns += elements * ElementCost(op);
     if (out_.kind == program::LeafKind::kCube) out_.tile_ns = elements * static_cast<double>(leaf_.k_extent) / 40;
+  }
+
+  double Cells(const Extents& extents) const {
+    double cells = 1;
+    for (int dim = 0; dim < out_.rank; ++dim) cells *= static_cast<double>(extents[dim]);
+    return cells;
   }
 
   struct Known {

@@ -50,6 +50,7 @@ struct OpProgram {
   simd::RowsFunction rows = nullptr;             // kCompute
   WholeFunction whole = nullptr;                 // kWhole
   bool selects = false;                          // kCompute: the first operand is a condition
+  bool streams = false;                          // kCopy, kWhole: more is written than caches should keep
   std::array<bool, program::kMaxRank> varies{};  // dims in which the output has the leaf's extent
   std::string_view name;                         // of the operation
   uint32_t place = 0;

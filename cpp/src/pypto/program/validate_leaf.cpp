@@ -69,13 +69,21 @@ class LeafValidator {
     return OkStatus();
   }
 
+  // Operands of an indexed operation have extents of their own; what a tile holds of each is cut to them when it runs.
+  bool HasOwnExtents() const {
+    if (leaf_.ops.size() != 1) return false;
+    const OpCode code = leaf_.ops[0].code;
+    return code == OpCode::kGather || code == OpCode::kIndexSelect || code == OpCode::kScatter;
+  }
+
   Status CheckExtents(const std::vector<int64_t>& extents) const {
     if (extents.size() != rank_) return Unsound("an operand of rank %zu in a leaf of rank %zu", extents.size(), rank_);
     if (leaf_.kind == LeafKind::kCube) return OkStatus();  // by operand, in CheckCube
     const bool whole = leaf_.kind == LeafKind::kWhole;
+    const bool own = whole && HasOwnExtents();
     for (size_t i = 0; i < rank_; ++i) {
       if (extents[i] < 1) return Unsound("an operand has extent %lld", static_cast<long long>(extents[i]));
-      if (whole && leaf_.tile[i] == leaf_.extents[i]) continue;
+      if (own || (whole && leaf_.tile[i] == leaf_.extents[i])) continue;
       if (extents[i] != leaf_.extents[i] && extents[i] != 1) {
         return Unsound("an operand has extent %lld in a dim of extent %lld", static_cast<long long>(extents[i]),
                        static_cast<long long>(leaf_.extents[i]));

@@ -81,6 +81,13 @@ using FitFunction = void (*)(void* data, int64_t n);
 // Largest register tile of any set, and what one packed block holds at most.
 inline constexpr int64_t kGemmMaxK = 256;
 
+// Rows lie `row` bytes apart. What is streamed goes past the caches and is seen by other cores when the call returns.
+using CopyRowsFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
+                                  int64_t bytes, bool streamed);
+// out[column][row] = source[row][column]; the elements of a row stand side by side on both sides.
+using TransposeFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
+                                   int64_t columns, bool streamed);
+
 struct KernelTable {
   const char* name;
   // By the kind that the operation computes with; null where it does not take that kind. The first operand of a choice
@@ -103,6 +110,13 @@ struct KernelTable {
   void (*f32_to_flag)(int32_t* out, const float* data, int64_t n);                                      // x != 0
   void (*i32_to_f32)(float* out, const int32_t* data, int64_t n);
   void (*clamp_i32)(int32_t* data, int64_t n, int32_t low, int32_t high);
+
+  // Keys in the order of the numbers, NaN above all, reversed with `ascending`; the first key above a threshold, or n.
+  void (*order_keys)(int32_t* keys, const float* values, int64_t n, bool ascending);
+  int64_t (*first_above)(const int32_t* keys, int64_t first, int64_t n, int32_t threshold);
+
+  CopyRowsFunction copy_rows;      // output and source apart
+  TransposeFunction transpose[4];  // of elements of 1, 2, 4 and 8 bytes
 
   // Matrix product over packed panels. A: panels of gemm_rows rows, [k][row]; B: panels of gemm_columns columns,
   // [k][column]; both FP32, missing rows and columns are zero. 1 <= k <= kGemmMaxK.

@@ -6,8 +6,10 @@
 #include "pypto/device/simd/functions.inl.h"
 #include "pypto/device/simd/gemm.inl.h"
 #include "pypto/device/simd/integers.inl.h"
+#include "pypto/device/simd/order.inl.h"
 #include "pypto/device/simd/reduce.inl.h"
 #include "pypto/device/simd/small_floats.inl.h"
+#include "pypto/device/simd/transpose.inl.h"
 
 #define PYPTO_SIMD_STRING_INNER(text) #text
 #define PYPTO_SIMD_STRING(text) PYPTO_SIMD_STRING_INNER(text)
@@ -61,6 +63,10 @@ constexpr KernelTable MakeTable() {
       .f32_to_flag = FlagRow,
       .i32_to_f32 = WidenRow,
       .clamp_i32 = ClampRow,
+      .order_keys = OrderKeys,
+      .first_above = FirstAbove,
+      .copy_rows = CopyRows,
+      .transpose = {Transpose<uint8_t>, Transpose<uint16_t>, Transpose<uint32_t>, Transpose<uint64_t>},
       .gemm_rows = kGemmRows,
       .gemm_columns = kGemmColumns,
       .pack_a = PackA,

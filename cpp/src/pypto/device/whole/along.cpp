@@ -1,29 +1,14 @@
-// Operations along one axis: first extremes, running sums and products, sorting.
+// Operations along one axis: first extremes, running sums and products.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "pypto/device/chunk.h"
 #include "pypto/device/formats.h"
-#include "pypto/device/whole/whole.h"
+#include "pypto/device/whole/lines.h"
 
 namespace pypto::device {
 namespace {
-
-// Calls body(output, input) with the first cell of each line along the axis.
-template <typename Body>
-void ForEachLine(const WholeArgs& args, const Body& body) {
-  Extents cells = args.out.cells;
-  for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(cells[dim], args.in[0].cells[dim]);
-  cells[args.op.axis] = 1;
-  const OperandView views[] = {args.out.view, args.in[0].view};
-  Nest nest;
-  if (!nest.Make(args.rank, cells.data(), -1, views, 2)) return;
-  nest.ForEachOuter(0, [&](const std::array<std::byte*, Nest::kMostOperands>& at) { body(at[0], at[1]); });
-}
-
-int64_t Stride(const WholeArgs& args, const WholeOperand& operand) { return operand.view.strides[args.op.axis]; }
 
 // The first NaN, else the first largest value (smallest with `sign` -1).
 template <int kSign>
@@ -31,7 +16,7 @@ void FirstExtreme(const WholeArgs& args) {
   const int64_t n = args.in[0].cells[args.op.axis];
   std::vector<double> line(static_cast<size_t>(n));
   ForEachLine(args, [&](std::byte* to, const std::byte* from) {
-    LoadReals(args, args.in[0], from, Stride(args, args.in[0]), n, line.data());
+    LoadReals(args, args.in[0], from, StrideOf(args, args.in[0]), n, line.data());
     int32_t best = 0;
     for (int64_t i = 1; i < n; ++i) {
       const double x = line[static_cast<size_t>(i)];
@@ -43,78 +28,137 @@ void FirstExtreme(const WholeArgs& args) {
   });
 }
 
+template <bool kProduct, typename Sum>
+constexpr Sum kNothing = kProduct ? 1 : 0;
+
+template <bool kProduct, typename Sum, typename In>
+Sum Joined(Sum held, In value) {
+  return kProduct ? held * static_cast<Sum>(value) : held + static_cast<Sum>(value);
+}
+
+// Lines along the axis at a time: their sums do not wait for each other.
+constexpr int kLinesAtOnce = 4;
+
+// In, Out: what is loaded and stored; Sum: what is kept.
+template <bool kProduct, typename In, typename Out, typename Sum>
+class Runner {
+ public:
+  explicit Runner(const WholeArgs& args)
+      : args_(args),
+        n_(std::min(args.in[0].cells[args.op.axis], args.out.cells[args.op.axis])),
+        to_step_(StrideOf(args, args.out)),
+        from_step_(StrideOf(args, args.in[0])),
+        to_bytes_(args.out.view.element_bytes),
+        from_bytes_(args.in[0].view.element_bytes),
+        load_(args.kernels.load[args.in[0].view.format]),
+        store_(args.kernels.store[args.out.view.format]) {}
+
+  void Run() {
+    if (args_.op.axis + 1 != args_.rank) return RunColumns();
+    ForEachLine(args_, [&](std::byte* to, const std::byte* from) {
+      to_[lines_] = to;
+      from_[lines_] = from;
+      if (++lines_ == kLinesAtOnce) RunLines();
+    });
+    RunLines();
+  }
+
+ private:
+  static Out* Results(ChunkBuffer* buffer) { return reinterpret_cast<Out*>(buffer->bytes); }
+  static const In* Values(const ChunkBuffer& buffer) { return reinterpret_cast<const In*>(buffer.bytes); }
+
+  void RunLines() {
+    Sum sums[kLinesAtOnce];
+    std::fill_n(sums, kLinesAtOnce, kNothing<kProduct, Sum>);
+    for (int64_t first = 0; first < n_; first += kChunk) {
+      const int64_t part = std::min(kChunk, n_ - first);
+      for (int line = 0; line < lines_; ++line) {
+        load_(in_[line].bytes, from_[line] + first * from_step_ * from_bytes_, from_step_, part);
+      }
+      AddLines(sums, part);
+      for (int line = 0; line < lines_; ++line) {
+        store_(to_[line] + first * to_step_ * to_bytes_, to_step_, out_[line].bytes, part);
+      }
+    }
+    lines_ = 0;
+  }
+
+  // Lines that are not there are computed from what the buffers hold.
+  void AddLines(Sum* sums, int64_t n) {
+    static_assert(kLinesAtOnce == 4);
+    Sum a = sums[0];
+    Sum b = sums[1];
+    Sum c = sums[2];
+    Sum d = sums[3];
+    const In* in[] = {Values(in_[0]), Values(in_[1]), Values(in_[2]), Values(in_[3])};
+    Out* out[] = {Results(&out_[0]), Results(&out_[1]), Results(&out_[2]), Results(&out_[3])};
+    for (int64_t i = 0; i < n; ++i) {
+      a = Joined<kProduct>(a, in[0][i]);
+      b = Joined<kProduct>(b, in[1][i]);
+      c = Joined<kProduct>(c, in[2][i]);
+      d = Joined<kProduct>(d, in[3][i]);
+      out[0][i] = static_cast<Out>(a);
+      out[1][i] = static_cast<Out>(b);
+      out[2][i] = static_cast<Out>(c);
+      out[3][i] = static_cast<Out>(d);
+    }
+    sums[0] = a;
+    sums[1] = b;
+    sums[2] = c;
+    sums[3] = d;
+  }
+
+  // The axis is not the last dim: a row of sums.
+  void RunColumns() {
+    const int last = args_.rank - 1;
+    Extents cells = args_.out.cells;
+    for (int dim = 0; dim < args_.rank; ++dim) cells[dim] = std::min(cells[dim], args_.in[0].cells[dim]);
+    const int64_t columns = cells[last];
+    cells[args_.op.axis] = 1;
+    ForEachRow(args_.rank, cells, [&](const Extents& at) {
+      for (int64_t first = 0; first < columns; first += kChunk) {
+        Extents place = at;
+        place[last] = first;
+        RunBlock(args_.out.At(place, args_.rank), args_.in[0].At(place, args_.rank), std::min(kChunk, columns - first));
+      }
+      return true;
+    });
+  }
+
+  void RunBlock(std::byte* to, const std::byte* from, int64_t columns) {
+    const int last = args_.rank - 1;
+    Sum sums[kChunk];
+    std::fill_n(sums, columns, kNothing<kProduct, Sum>);
+    for (int64_t row = 0; row < n_; ++row) {
+      load_(in_[0].bytes, from + row * from_step_ * from_bytes_, args_.in[0].view.strides[last], columns);
+      for (int64_t i = 0; i < columns; ++i) {
+        sums[i] = Joined<kProduct>(sums[i], Values(in_[0])[i]);
+        Results(&out_[0])[i] = static_cast<Out>(sums[i]);
+      }
+      store_(to + row * to_step_ * to_bytes_, args_.out.view.strides[last], out_[0].bytes, columns);
+    }
+  }
+
+  const WholeArgs& args_;
+  const int64_t n_;
+  const int64_t to_step_;
+  const int64_t from_step_;
+  const int64_t to_bytes_;
+  const int64_t from_bytes_;
+  const simd::LoadFunction load_;
+  const simd::StoreFunction store_;
+  int lines_ = 0;
+  std::byte* to_[kLinesAtOnce] = {};
+  const std::byte* from_[kLinesAtOnce] = {};
+  ChunkBuffer in_[kLinesAtOnce] = {};
+  ChunkBuffer out_[kLinesAtOnce];
+};
+
 // kProduct: products instead of sums. Kept in FP64 or INT64, rounded to the result for each cell.
 template <bool kProduct>
 void Running(const WholeArgs& args) {
-  const int axis = args.op.axis;
-  const int64_t n = std::min(args.in[0].cells[axis], args.out.cells[axis]);
-  const simd::Format result = args.out.view.format;
-  const int64_t step = Stride(args, args.out);
-  ForEachLine(args, [&](std::byte* to, const std::byte* from) {
-    double real = kProduct ? 1.0 : 0.0;
-    int64_t whole = kProduct ? 1 : 0;
-    double values[kChunk];
-    ChunkBuffer buffer;
-    for (int64_t first = 0; first < n; first += kChunk) {
-      const int64_t part = std::min(kChunk, n - first);
-      LoadReals(args, args.in[0], from + first * Stride(args, args.in[0]) * args.in[0].view.element_bytes,
-                Stride(args, args.in[0]), part, values);
-      for (int64_t i = 0; i < part; ++i) {
-        if (IsFloat(result)) {
-          real = kProduct ? real * values[i] : real + values[i];
-          buffer.floats()[i] = static_cast<float>(real);
-        } else {
-          whole += static_cast<int64_t>(values[i]);
-          buffer.wide()[i] = whole;
-        }
-      }
-      args.kernels.store[result](to + first * step * args.out.view.element_bytes, step, buffer.bytes, part);
-    }
-  });
-}
-
-// Order of the first k of n values: equal ones keep theirs; NaN is the largest.
-void Order(const double* values, int64_t n, int64_t k, bool descending, std::vector<int32_t>* order) {
-  order->resize(static_cast<size_t>(n));
-  std::iota(order->begin(), order->end(), 0);
-  const auto before = [&](int32_t a, int32_t b) {
-    const double x = values[a];
-    const double y = values[b];
-    const bool less = std::isnan(y) ? !std::isnan(x) : x < y;
-    const bool more = std::isnan(x) ? !std::isnan(y) : x > y;
-    if (less || more) return descending ? more : less;
-    return a < b;
-  };
-  if (k < n) {
-    std::partial_sort(order->begin(), order->begin() + k, order->end(), before);
-  } else {
-    std::sort(order->begin(), order->end(), before);
-  }
-}
-
-template <bool kIndices>
-void SortLines(const WholeArgs& args) {
-  const int axis = args.op.axis;
-  const int64_t n = args.in[0].cells[axis];
-  const int64_t k = std::min({static_cast<int64_t>(args.numbers[1]), n, args.out.cells[axis]});
-  const int64_t bytes = args.out.view.element_bytes;
-  const int64_t to_step = Stride(args, args.out);
-  const int64_t from_step = Stride(args, args.in[0]);
-  std::vector<double> values(static_cast<size_t>(n));
-  std::vector<int32_t> order;
-  ForEachLine(args, [&](std::byte* to, const std::byte* from) {
-    LoadReals(args, args.in[0], from, from_step, n, values.data());
-    Order(values.data(), n, k, args.numbers[2] != 0, &order);
-    for (int64_t i = 0; i < k; ++i) {
-      const int32_t which = order[static_cast<size_t>(i)];
-      std::byte* at = to + i * to_step * bytes;
-      if (kIndices) {
-        *reinterpret_cast<int32_t*>(at) = which;
-      } else {
-        CopyCells(at, 1, from + which * from_step * bytes, 1, 1, bytes);
-      }
-    }
-  });
+  if (IsFloat(args.out.view.format)) return Runner<kProduct, float, float, double>(args).Run();
+  if constexpr (!kProduct) Runner<false, int32_t, int64_t, int64_t>(args).Run();
 }
 
 }  // namespace
@@ -123,7 +167,5 @@ void RunArgMax(const WholeArgs& args) { FirstExtreme<1>(args); }
 void RunArgMin(const WholeArgs& args) { FirstExtreme<-1>(args); }
 void RunCumSum(const WholeArgs& args) { Running<false>(args); }
 void RunCumProd(const WholeArgs& args) { Running<true>(args); }
-void RunSorted(const WholeArgs& args) { SortLines<false>(args); }
-void RunSortedIndex(const WholeArgs& args) { SortLines<true>(args); }
 
 }  // namespace pypto::device

@@ -23,6 +23,18 @@ std::vector<int64_t> AllIndices(const WholeArgs& args, const WholeOperand& index
   return values;
 }
 
+// Those of a selection that belong to the tile.
+std::vector<int64_t> TileIndices(const WholeArgs& args) {
+  const WholeOperand& index = args.in[1];
+  const int last = args.rank - 1;
+  const int64_t first = args.begin[args.op.axis];
+  const int64_t n = std::clamp<int64_t>(index.cells[last] - first, 0, args.out.cells[args.op.axis]);
+  std::vector<int64_t> values(static_cast<size_t>(n));
+  const int64_t step = index.view.strides[last];
+  LoadIndices(index, index.view.data + first * step * index.view.element_bytes, step, n, values.data());
+  return values;
+}
+
 // For each cell of the index, cut to `cells`: body(cell of `indexed` at the index, cell of `other`). Indices are
 // checked against the first operand; those past what `indexed` has (the store was cut off there) are left out. False
 // after a fault.
@@ -66,6 +78,45 @@ struct Constant {
   }
 };
 
+// One row of a gather: steps count elements. The first place whose index lies outside of `extent`, or n.
+template <typename T, typename Index>
+int64_t GatherRow(T* to, int64_t to_step, const T* from, int64_t axis_step, int64_t from_step, const Index* index,
+                  int64_t index_step, int64_t n, int64_t extent) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t where = index[i * index_step];
+    if (where < 0 || where >= extent) return i;
+    to[i * to_step] = from[where * axis_step + i * from_step];
+  }
+  return n;
+}
+
+template <typename T>
+void GatherAs(const WholeArgs& args) {
+  const int axis = args.op.axis;
+  const int last = args.rank - 1;
+  const WholeOperand& x = args.in[0];
+  const WholeOperand& index = args.in[1];
+  const int64_t extent = x.cells[axis];
+  const int64_t axis_step = x.view.strides[axis];
+  const int64_t from_step = last == axis ? 0 : x.view.strides[last];
+  Extents cells = index.cells;
+  for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
+  const int64_t n = cells[last];
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
+    const auto row = [&]<typename Index>(const Index* indices) {
+      auto* to = reinterpret_cast<T*>(args.out.At(at, args.rank));
+      const auto* from = reinterpret_cast<const T*>(x.At(Moved(at, axis, 0), args.rank));
+      const int64_t step = index.view.strides[last];
+      const int64_t done =
+          GatherRow(to, args.out.view.strides[last], from, axis_step, from_step, indices, step, n, extent);
+      return done == n || IndexFault(args, indices[done * step], axis, extent);
+    };
+    const std::byte* indices = index.At(at, args.rank);
+    if (index.view.format == simd::kI64) return row(reinterpret_cast<const int64_t*>(indices));
+    return row(reinterpret_cast<const int32_t*>(indices));
+  });
+}
+
 }  // namespace
 
 void RunGather(const WholeArgs& args) {
@@ -79,10 +130,12 @@ void RunGather(const WholeArgs& args) {
       return;
     }
   }
-  Extents cells = args.in[1].cells;
-  for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
-  ForEachIndex(args, cells, x, args.out,
-               [&](const std::byte* from, std::byte* to) { CopyCells(to, 1, from, 1, 1, bytes); });
+  switch (bytes) {
+    case 1: return GatherAs<uint8_t>(args);
+    case 2: return GatherAs<uint16_t>(args);
+    case 8: return GatherAs<uint64_t>(args);
+    default: return GatherAs<uint32_t>(args);
+  }
 }
 
 void RunScatter(const WholeArgs& args) {
@@ -107,7 +160,7 @@ void RunIndexSelect(const WholeArgs& args) {
   const int axis = args.op.axis;
   const int last = args.rank - 1;
   const WholeOperand& x = args.in[0];
-  const std::vector<int64_t> indices = AllIndices(args, args.in[1]);
+  const std::vector<int64_t> indices = TileIndices(args);
   for (const int64_t index : indices) {
     if (!CheckIndex(args, index, axis, x.cells[axis])) return;
   }
@@ -118,11 +171,16 @@ void RunIndexSelect(const WholeArgs& args) {
   const int64_t bytes = args.out.view.element_bytes;
   const int64_t to_step = args.out.view.strides[last];
   const int64_t from_step = x.view.strides[last];
+  const bool runs = to_step == 1 && from_step == 1 && args.out.view.data != x.view.data;
   ForEachRow(args.rank, cells, [&](const Extents& at) {
     std::byte* to = args.out.At(at, args.rank);
     if (axis != last) {
       const std::byte* from = x.At(Moved(at, axis, indices[static_cast<size_t>(at[axis])]), args.rank);
-      CopyCells(to, to_step, from, from_step, cells[last], bytes);
+      if (runs) {
+        args.kernels.copy_rows(to, 0, from, 0, 1, cells[last] * bytes, args.op.streams);
+      } else {
+        CopyCells(to, to_step, from, from_step, cells[last], bytes);
+      }
       return true;
     }
     const std::byte* from = x.At(at, args.rank);

@@ -30,6 +30,7 @@ void CopyWhole(const WholeArgs& args, const WholeOperand& to, const WholeOperand
   for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(to.cells[dim], from.cells[dim]);
   OpProgram op;
   op.result = to.view.format;
+  op.streams = args.op.streams;
   const OperandView views[] = {to.view, from.view};
   RunCopy(op, args.kernels, args.rank, cells.data(), views);
 }

@@ -1,0 +1,43 @@
+// Keys by which numbers are put in order.
+#pragma once
+
+#include "pypto/device/simd/vector.inl.h"
+
+namespace pypto::device::simd::PYPTO_SIMD_SET {
+namespace {
+
+// Integers in the order of the numbers, both zeros equal, NaN above all; reversed with `ascending`.
+void OrderKeys(int32_t* keys, const float* values, int64_t n, bool ascending) {
+  const int32_t reversed = ascending ? -1 : 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float value = values[i];
+    const int32_t bits = __builtin_bit_cast(int32_t, value + 0.0F);
+    const int32_t key = bits ^ ((bits >> 31) & 0x7fffffff);
+    keys[i] = (value != value ? 0x7fffffff : key) ^ reversed;
+  }
+}
+
+// Whether a lane of a comparison holds: lanes are all ones or all zeros.
+PYPTO_SIMD_INLINE bool AnyLane(VecI lanes) {
+  typedef int64_t Wide __attribute__((vector_size(PYPTO_SIMD_BYTES)));
+  const Wide wide = reinterpret_cast<Wide>(lanes);
+  int64_t any = 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < kLanes / 2; ++i) any |= wide[i];
+  return any != 0;
+}
+
+// The first place from `first` on whose key is above the threshold; n when there is none.
+int64_t FirstAbove(const int32_t* keys, int64_t first, int64_t n, int32_t threshold) {
+  const VecI limit = Splat(threshold);
+  for (; first + 4 * kLanes <= n; first += 4 * kLanes) {
+    VecI above = Load(keys + first) > limit;
+    for (int i = 1; i < 4; ++i) above |= Load(keys + first + i * kLanes) > limit;
+    if (AnyLane(above)) break;
+  }
+  while (first < n && keys[first] <= threshold) ++first;
+  return first;
+}
+
+}  // namespace
+}  // namespace pypto::device::simd::PYPTO_SIMD_SET
