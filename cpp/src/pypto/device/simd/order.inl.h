@@ -35,6 +35,7 @@ int64_t FirstAbove(const int32_t* keys, int64_t first, int64_t n, int32_t thresh
     for (int i = 1; i < 4; ++i) above |= Load(keys + first + i * kLanes) > limit;
     if (AnyLane(above)) break;
   }
+  while (first + kLanes <= n && !AnyLane(Load(keys + first) > limit)) first += kLanes;
   while (first < n && keys[first] <= threshold) ++first;
   return first;
 }
