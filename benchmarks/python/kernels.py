@@ -36,6 +36,7 @@ HEAD = 128
 EPSILON = 1e-5
 
 Inputs = list[torch.Tensor]
+Make = Callable[[tuple[int, ...], torch.dtype], Any]
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Case:
     """One kernel: how it is made, what it takes, what torch does instead."""
 
     name: str
-    make: Callable[[tuple[int, ...], torch.dtype], Any]  # the jitted kernel; its last parameter is the output
+    make: Make  # the jitted kernel; its last parameter is the output
     inputs: Callable[[tuple[int, ...], torch.dtype], Inputs]
     peer: Callable[..., torch.Tensor]
     allowed: float = 2e-6  # difference from FP64, of the largest value
@@ -205,7 +206,7 @@ def rotary(shape: tuple[int, ...], dtype: torch.dtype) -> Any:
     return kernel
 
 
-def cast_kernel(result: torch.dtype) -> Callable[[tuple[int, ...], torch.dtype], Any]:
+def cast_kernel(result: torch.dtype) -> Make:
     def make(shape: tuple[int, ...], dtype: torch.dtype) -> Any:
         name, out_name = NAMES[dtype], NAMES[result]
 
@@ -284,7 +285,7 @@ def bandwidth() -> float:
     """Bytes per nanosecond of one thread that reads 32 MiB and writes 32 MiB, torch or a copy, whichever is faster."""
     source, target = torch.randn(8 << 20), torch.empty(8 << 20)
     figures = measure([Candidate("copy", lambda: target.copy_(source))], rounds=20)
-    return 2 * source.nbytes / figures["copy"]["min_ns"]
+    return float(2 * source.nbytes / figures["copy"]["min_ns"])
 
 
 def check(case: Case, inputs: Inputs, out: torch.Tensor) -> None:
