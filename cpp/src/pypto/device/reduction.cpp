@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "pypto/device/formats.h"
 
@@ -59,9 +60,15 @@ class Reducer {
   }
 
  private:
+  // As the kernels do: integers wrap, NaN wins.
   T Combine(T a, T b) const {
-    const T pair[2] = {a, b};
-    return Functions<T>::Row(kernels_, op_.reduce, pair, 2);
+    using Wide = std::conditional_t<std::is_same_v<T, float>, float, uint32_t>;
+    switch (op_.reduce) {
+      case simd::kReduceSum: return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
+      case simd::kReduceProd: return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+      case simd::kReduceAmax: return a != a || a > b ? a : b;
+      default: return a != a || a < b ? a : b;
+    }
   }
 
   T Empty() const {

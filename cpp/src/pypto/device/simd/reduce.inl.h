@@ -25,15 +25,45 @@ struct ReduceProd : OpMul {
   PYPTO_SIMD_INLINE int32_t Identity(int32_t) { return 1; }
 };
 
+// Lane i takes lane i + width, the other way round in the upper half.
+template <int64_t kWidth, typename V>
+PYPTO_SIMD_INLINE V Swapped(V x) {
+#if PYPTO_SIMD_BYTES == 64
+  if constexpr (kWidth == 8) return __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  if constexpr (kWidth == 4) return __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+  if constexpr (kWidth == 2) return __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  if constexpr (kWidth == 1) return __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#elif PYPTO_SIMD_BYTES == 32
+  if constexpr (kWidth == 4) return __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+  if constexpr (kWidth == 2) return __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
+  if constexpr (kWidth == 1) return __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+#else
+  static_assert(PYPTO_SIMD_BYTES == 16);
+  if constexpr (kWidth == 2) return __builtin_shufflevector(x, x, 2, 3, 0, 1);
+  if constexpr (kWidth == 1) return __builtin_shufflevector(x, x, 1, 0, 3, 2);
+#endif
+}
+
 // Halves are combined until one lane is left.
+template <typename Op, int64_t kWidth, typename V>
+PYPTO_SIMD_INLINE auto Halved(V x) {
+  if constexpr (kWidth == 0) {
+    return x[0];
+  } else {
+    return Halved<Op, kWidth / 2>(Op::Apply(x, Swapped<kWidth>(x)));
+  }
+}
 template <typename Op, typename V>
 PYPTO_SIMD_INLINE auto AcrossLanes(V x) {
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    V other{};
-    for (int64_t i = 0; i < width; ++i) other[i] = x[i + width];
-    x = Op::Apply(x, other);
-  }
-  return x[0];
+  return Halved<Op, kLanes / 2>(x);
+}
+
+// The first n lanes hold what lies at `data`, the others `rest`.
+template <typename T>
+PYPTO_SIMD_INLINE Vec<T> LoadOver(const T* data, int64_t n, Vec<T> rest) {
+  VecI lanes;
+  for (int64_t i = 0; i < kLanes; ++i) lanes[i] = static_cast<int32_t>(i);
+  return lanes < static_cast<int32_t>(n) ? LoadPart(data, n) : rest;
 }
 
 template <typename T, typename Op>
@@ -45,11 +75,7 @@ T ReduceRow(const T* data, int64_t n) {
     for (int64_t lane = 0; lane < 4; ++lane) sums[lane] = Op::Apply(sums[lane], Load(data + i + lane * kLanes));
   }
   for (; i + kLanes <= n; i += kLanes) sums[0] = Op::Apply(sums[0], Load(data + i));
-  if (i < n) {
-    Vec<T> tail = identity;
-    for (int64_t j = 0; i + j < n; ++j) tail[j] = data[i + j];
-    sums[1] = Op::Apply(sums[1], tail);
-  }
+  if (i < n) sums[1] = Op::Apply(sums[1], LoadOver(data + i, n - i, identity));
   return AcrossLanes<Op>(Op::Apply(Op::Apply(sums[0], sums[1]), Op::Apply(sums[2], sums[3])));
 }
 
