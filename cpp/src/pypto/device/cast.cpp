@@ -95,6 +95,14 @@ class Caster {
     FromInteger(data, n);
   }
 
+  // Nothing is done between load and store.
+  bool Keeps() const {
+    const bool half = op_.result == simd::kF16 || op_.result == simd::kBf16;
+    const bool directed = half && op_.input != op_.result && op_.cast_mode > kRint;
+    return from_ == simd::kKindF32 && to_ == simd::kKindF32 && !op_.to_bool && !op_.rounds && !op_.saturate &&
+           !directed;
+  }
+
  private:
   void ToFlags(ChunkBuffer& data, int64_t n) const {
     if (from_ == simd::kKindF32) return kernels_.f32_to_flag(data.integers(), data.floats(), n);
@@ -169,6 +177,13 @@ class Caster {
   const bool unsigned_;
 };
 
+// Calls body(output, input, n) for whole rows of the innermost dim.
+template <typename Body>
+void ForEachRow(const Nest& nest, const Body& body) {
+  const int64_t n = nest.counts[nest.rank - 1];
+  nest.ForEachOuter(1, [&](const std::array<std::byte*, Nest::kMostOperands>& at) { body(at[0], at[1], n); });
+}
+
 }  // namespace
 
 void RunCast(const OpProgram& op, const KernelTable& kernels, int rank, const int64_t* cells,
@@ -176,6 +191,19 @@ void RunCast(const OpProgram& op, const KernelTable& kernels, int rank, const in
   Nest nest;
   if (!nest.Make(rank, cells, -1, views, 2)) return;
   const Caster caster(op, kernels, op.input);
+  if (caster.Keeps() && InnerStep(nest, 0) == 1 && InnerStep(nest, 1) == 1) {
+    const bool fits = kernels.fit[op.result] == nullptr;
+    if (views[1].format == simd::kF32 && (!IsWide(views[0].format) || fits)) {
+      return ForEachRow(nest, [&](std::byte* to, const std::byte* from, int64_t n) {
+        kernels.store[views[0].format](to, 1, from, n);
+      });
+    }
+    if (views[0].format == simd::kF32 && fits) {
+      return ForEachRow(nest, [&](std::byte* to, const std::byte* from, int64_t n) {
+        kernels.load[views[1].format](to, from, 1, n);
+      });
+    }
+  }
   ChunkBuffer buffer;
   ForEachChunk(nest, [&](const std::array<std::byte*, Nest::kMostOperands>& at, int64_t n) {
     kernels.load[views[1].format](buffer.bytes, at[1], InnerStep(nest, 1), n);
