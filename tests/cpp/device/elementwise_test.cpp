@@ -292,5 +292,59 @@ TEST(Elementwise, SixDims) {
   CheckBinary(OpCode::kAdd, DType::kFp16, shape, shape.extents, {2, 1, 1, 2, 1, 4});
 }
 
+// Tiles far larger than a cache are worked on in blocks; rows, columns or neither may be split.
+TEST(Elementwise, LargeTilesWithLocalsRunInBlocks) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16, DType::kInt32}) {
+    for (const Shape& shape : {Shape{{70, 613}, {70, 613}}, Shape{{70, 613}, {33, 400}}, Shape{{9001}, {9001}},
+                               Shape{{3, 5, 1111}, {3, 5, 1111}}, Shape{{9000, 1}, {9000, 1}}}) {
+      PlanMaker maker;
+      const uint32_t x = maker.Parameter(dtype, shape.extents);
+      const uint32_t y = maker.Parameter(dtype, shape.extents);
+      const uint32_t out = maker.Parameter(dtype, shape.extents);
+      LeafMaker leaf = maker.Leaf(shape.extents, shape.tile);
+      const ValueRef sum = leaf.Op(OpCode::kAdd, {leaf.Access(x), leaf.Access(y)}, leaf.Local(dtype));
+      const ValueRef product = leaf.Op(OpCode::kMul, {sum, leaf.Access(y)}, leaf.Local(dtype));
+      leaf.Op(OpCode::kSub, {product, sum}, leaf.Access(out));
+      const size_t count = Count(shape.extents);
+      CheckAgainstReference(SingleLeaf(&maker, leaf), {{RandomValues(dtype, count, -9, 9, 1)},
+                                                       {RandomValues(dtype, count, -9, 9, 2)},
+                                                       {std::vector<double>(count)}});
+    }
+  }
+}
+
+// A stored cell that all rows share, read before it is stored: rows stay together.
+TEST(Elementwise, CellsThatBlocksWouldShareKeepTheTileWhole) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {64, 512});
+  const uint32_t bias = maker.Parameter(DType::kFp32, {1, 512});
+  const uint32_t out = maker.Parameter(DType::kFp32, {64, 512});
+  LeafMaker leaf = maker.Leaf({64, 512}, {64, 512});
+  const ValueRef next =
+      leaf.Op(OpCode::kAdd, {leaf.Access(bias), LeafMaker::Float(1)}, leaf.Local(DType::kFp32, {1, 512}));
+  leaf.Op(OpCode::kMul, {leaf.Access(x), next}, leaf.Access(out));
+  leaf.Op(OpCode::kMaximum, {next, next}, leaf.Access(bias));
+  CheckAgainstReference(SingleLeaf(&maker, leaf), {{RandomValues(DType::kFp32, 64 * 512, -9, 9, 1)},
+                                                   {RandomValues(DType::kFp32, 512, -9, 9, 2)},
+                                                   {std::vector<double>(64 * 512)}});
+}
+
+// Rows are reduced whole, columns too, whatever the block.
+TEST(Elementwise, BlocksLeaveReducedDimsWhole) {
+  for (const int axis : {0, 1}) {
+    const std::vector<int64_t> extents = {48, 700};
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(DType::kInt32, extents);
+    const uint32_t out = maker.Parameter(DType::kInt32, extents);
+    LeafMaker leaf = maker.Leaf(extents, extents);
+    const std::vector<int64_t> one = axis == 0 ? std::vector<int64_t>{1, 700} : std::vector<int64_t>{48, 1};
+    const ValueRef twice = leaf.Op(OpCode::kAdd, {leaf.Access(x), leaf.Access(x)}, leaf.Local(DType::kInt32));
+    const ValueRef total = leaf.Reduce(OpCode::kSum, twice, axis, leaf.Local(DType::kInt32, one));
+    leaf.Op(OpCode::kSub, {twice, total}, leaf.Access(out));
+    CheckAgainstReference(SingleLeaf(&maker, leaf),
+                          {{RandomValues(DType::kInt32, 48 * 700, -9, 9, 3)}, {std::vector<double>(48 * 700)}});
+  }
+}
+
 }  // namespace
 }  // namespace pypto::device::testing

@@ -115,6 +115,8 @@ struct LeafProgram {
   int rank = 0;
   Extents extents{};
   Extents tile{};
+  Extents block{};          // of a vector leaf: part of a tile that all operations work on before the next one
+  bool has_blocks = false;  // a tile holds several
   std::vector<AccessProgram> accesses;
   std::vector<LocalProgram> locals;
   std::vector<NumberProgram> numbers;

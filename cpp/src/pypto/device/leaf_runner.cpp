@@ -1,4 +1,4 @@
-// One tile after another: place the operands, clip to what is valid, call the operations.
+// One tile after another, block by block: place the operands, clip to what is valid, call the operations.
 #include "pypto/device/leaf_runner.h"
 
 #include <algorithm>
@@ -34,13 +34,21 @@ class TileRunner {
     Place(tile);
     if (leaf_.kind == program::LeafKind::kCube) return RunProduct();
     if (leaf_.kind == program::LeafKind::kWhole) return RunWhole();
-    PlaceAccesses();
-    for (size_t i = 0; i < leaf_.ops.size(); ++i) RunOperation(i);
+    ForEachBlock([this] {
+      PlaceAccesses();
+      for (size_t i = 0; i < leaf_.ops.size(); ++i) RunOperation(i);
+      return true;
+    });
   }
 
   // Of a leaf of kind kVector.
   bool Bind(int64_t tile, size_t most, std::vector<RowsCall>* calls) {
     Place(tile);
+    return ForEachBlock([&] { return BindBlock(most, calls); });
+  }
+
+ private:
+  bool BindBlock(size_t most, std::vector<RowsCall>* calls) {
     PlaceAccesses();
     for (size_t i = 0; i < leaf_.ops.size(); ++i) {
       const OpProgram& op = leaf_.ops[i];
@@ -56,7 +64,6 @@ class TileRunner {
     return true;
   }
 
- private:
   // Without a division for the first tile, which often is the only one.
   void Place(int64_t tile) {
     for (int dim = leaf_.rank - 1; dim >= 0; --dim) {
@@ -66,6 +73,31 @@ class TileRunner {
       }
       begin_[dim] = tile % record_.grid[dim] * leaf_.tile[dim];
       tile /= record_.grid[dim];
+    }
+  }
+
+  // Calls body() for the blocks of the tile, one after another, until it gives false.
+  template <typename Body>
+  bool ForEachBlock(const Body& body) {
+    if (!leaf_.has_blocks) {
+      room_ = leaf_.tile;
+      return body();
+    }
+    const Extents first = begin_;
+    Extents at{};
+    for (;;) {
+      for (int dim = 0; dim < leaf_.rank; ++dim) {
+        begin_[dim] = first[dim] + at[dim];
+        room_[dim] = std::min(leaf_.block[dim], leaf_.tile[dim] - at[dim]);
+      }
+      if (!body()) return false;
+      int dim = leaf_.rank - 1;
+      for (; dim >= 0; --dim) {
+        at[dim] += leaf_.block[dim];
+        if (at[dim] < leaf_.tile[dim] && first[dim] + at[dim] < leaf_.extents[dim]) break;
+        at[dim] = 0;
+      }
+      if (dim < 0) return true;
     }
   }
 
@@ -107,12 +139,12 @@ class TileRunner {
     return {data, format, ElementBytes(format), kNoStrides};
   }
 
-  // Extents of what operation `index` computes of this tile. False when another tile does it, or there is nothing.
+  // Extents of what operation `index` computes of this block. False when another one does it, or there is nothing.
   bool Cells(const OpProgram& op, size_t index, int64_t* cells) const {
     const int64_t* bounds = record_.bounds + index * static_cast<size_t>(leaf_.rank);
     for (int dim = 0; dim < leaf_.rank; ++dim) {
       if (op.varies[dim]) {
-        cells[dim] = std::min(bounds[dim] - begin_[dim], leaf_.tile[dim]);
+        cells[dim] = std::min(bounds[dim] - begin_[dim], room_[dim]);
         if (cells[dim] <= 0) return false;
         continue;
       }
@@ -205,7 +237,8 @@ class TileRunner {
   const std::atomic<bool>* abort_;
   TileFault& fault_;
   std::byte** pointers_;  // per access, at the start of the scratch arena
-  Extents begin_{};
+  Extents begin_{};       // of the tile, or of the block that is worked on
+  Extents room_{};        // extents of that block
 };
 
 }  // namespace

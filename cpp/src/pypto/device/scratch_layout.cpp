@@ -1,4 +1,4 @@
-// Scratch layout: strides of locals, and first-fit over their lifetimes.
+// Scratch layout: blocks of a tile, strides of locals, and first-fit over their lifetimes.
 #include "pypto/device/scratch_layout.h"
 
 #include <algorithm>
@@ -14,6 +14,10 @@ constexpr int64_t kMostBytes = int64_t{1} << 30;
 // Blocks of C that stay in a core's second-level cache together with their panels.
 constexpr int64_t kBlockRows = 132;
 constexpr int64_t kBlockColumns = 256;
+// What a block of a vector leaf should take, so that it stays in the first-level cache, and the fewest cells that are
+// worth a round of calls.
+constexpr int64_t kBlockBytes = 32 * 1024;
+constexpr int64_t kLeastBlock = 2048;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -30,7 +34,7 @@ base::Status SetStrides(LeafProgram* program, LocalProgram* local, int64_t* byte
   for (int dim = program->rank - 1; dim >= 0; --dim) {
     if (local->extents[dim] <= 1) continue;
     local->strides[dim] = elements;
-    const auto product = base::CheckedMul(elements, program->tile[dim]);
+    const auto product = base::CheckedMul(elements, program->block[dim]);
     if (!product || *product > kMostBytes / 4) {
       return base::MakeStatus(base::StatusCode::kUnsupported,
                               "a tile of more than %lld elements does not fit a core's local buffer; choose smaller "
@@ -94,6 +98,40 @@ base::Status LayOutLocals(LeafProgram* program) {
   return base::OkStatus();
 }
 
+// Whether the tile may be worked on in parts along `dim`: nothing is reduced along it, and every cell that is stored
+// belongs to one part.
+bool MaySplit(const LeafProgram& program, int dim) {
+  return std::all_of(program.ops.begin(), program.ops.end(), [dim](const OpProgram& op) {
+    const bool reduced = op.action == Action::kReduce && op.axis == dim;
+    return !reduced && (op.output.source != Source::kAccess || op.varies[dim]);
+  });
+}
+
+// Bytes that one cell of a tile takes in operands and in locals that live at the same time.
+int64_t CellBytes(const LeafProgram& program, int64_t cells) {
+  int64_t bytes = (program.scratch_bytes - program.pointer_bytes + cells - 1) / cells;
+  for (const AccessProgram& access : program.accesses) {
+    if (access.extents[program.rank - 1] > 1 || program.extents[program.rank - 1] == 1) bytes += access.element_bytes;
+  }
+  return std::max<int64_t>(bytes, 1);
+}
+
+// Locals are handed on from operation to operation: outer dims are split first, until a block fits the cache.
+void ChooseBlock(LeafProgram* program) {
+  int64_t cells = 1;
+  for (int dim = 0; dim < program->rank; ++dim) cells *= program->tile[dim];
+  const int64_t most = std::max(kBlockBytes / CellBytes(*program, cells), kLeastBlock);
+  for (int dim = 0; dim < program->rank && cells > most; ++dim) {
+    if (program->tile[dim] == 1 || !MaySplit(*program, dim)) continue;
+    const int64_t others = cells / program->tile[dim];
+    int64_t part = std::max<int64_t>(most / others, 1);
+    if (dim + 1 == program->rank && part < program->tile[dim]) part = Aligned(part);
+    program->block[dim] = std::min(part, program->tile[dim]);
+    program->has_blocks = program->has_blocks || program->block[dim] < program->tile[dim];
+    cells = others * program->block[dim];
+  }
+}
+
 void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
   MatmulProgram& matmul = program->matmul;
   const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
@@ -124,6 +162,13 @@ base::Status LayOutScratch(const program::Leaf& leaf, const simd::KernelTable& k
     return base::OkStatus();
   }
   if (leaf.kind == program::LeafKind::kWhole) return base::OkStatus();
+  program->block = program->tile;
+  PYPTO_RETURN_IF_ERROR(LayOutLocals(program));
+  if (program->locals.empty()) return base::OkStatus();
+  ChooseBlock(program);
+  if (!program->has_blocks) return base::OkStatus();
+  for (LocalProgram& local : program->locals) local.strides = {};
+  program->scratch_bytes = program->pointer_bytes;
   return LayOutLocals(program);
 }
 
