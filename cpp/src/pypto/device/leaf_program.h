@@ -117,6 +117,7 @@ struct LeafProgram {
   Extents tile{};
   Extents block{};          // of a vector leaf: part of a tile that all operations work on before the next one
   bool has_blocks = false;  // a tile holds several
+  int block_dim = 0;        // along which one follows the other
   std::vector<AccessProgram> accesses;
   std::vector<LocalProgram> locals;
   std::vector<NumberProgram> numbers;

@@ -15,6 +15,7 @@ namespace pypto::device {
 namespace {
 
 constexpr int64_t kNoStrides[program::kMaxRank] = {};
+constexpr int64_t kLineBytes = 64;  // of the cache
 
 // The tiles of one call of RunTiles.
 class TileRunner {
@@ -36,7 +37,10 @@ class TileRunner {
     if (leaf_.kind == program::LeafKind::kWhole) return RunWhole();
     ForEachBlock([this] {
       PlaceAccesses();
-      for (size_t i = 0; i < leaf_.ops.size(); ++i) RunOperation(i);
+      for (size_t i = 0; i < leaf_.ops.size(); ++i) {
+        if (leaf_.has_blocks) FetchNext(i);
+        RunOperation(i);
+      }
       return true;
     });
   }
@@ -99,6 +103,35 @@ class TileRunner {
       }
       if (dim < 0) return true;
     }
+  }
+
+  // Asks for the memory of the next block while operation `turn` of this one runs: one access a turn, the last turn
+  // what is left.
+  void FetchNext(size_t turn) const {
+    const int dim = leaf_.block_dim;
+    if (begin_[dim] + room_[dim] >= leaf_.extents[dim]) return;
+    const size_t accesses = leaf_.accesses.size();
+    const size_t last = turn + 1 == leaf_.ops.size() ? accesses : std::min(turn + 1, accesses);
+    for (size_t i = turn; i < last; ++i) FetchAccess(i, dim);
+  }
+
+  void FetchAccess(size_t index, int dim) const {
+    const AccessProgram& access = leaf_.accesses[index];
+    const int64_t* strides = record_.accesses[index].strides;
+    const int inner = leaf_.rank - 1;
+    if (access.extents[dim] <= 1 || (strides[inner] != 1 && room_[inner] > 1)) return;
+    int64_t cells[program::kMaxRank];
+    for (int i = 0; i < leaf_.rank; ++i) {
+      cells[i] = access.extents[i] > 1 ? std::min(room_[i], leaf_.extents[i] - begin_[i]) : 1;
+    }
+    const OperandView view = {pointers_[index] + room_[dim] * strides[dim] * access.element_bytes, access.format,
+                              access.element_bytes, strides};
+    Nest nest;
+    if (!nest.Make(leaf_.rank, cells, -1, &view, 1)) return;
+    const int64_t bytes = nest.counts[nest.rank - 1] * access.element_bytes;
+    nest.ForEachOuter(1, [bytes](const std::array<std::byte*, Nest::kMostOperands>& at) {
+      for (int64_t line = 0; line < bytes; line += kLineBytes) __builtin_prefetch(at[0] + line, 0, 3);
+    });
   }
 
   void PlaceAccesses() {

@@ -127,7 +127,10 @@ void ChooseBlock(LeafProgram* program) {
     int64_t part = std::max<int64_t>(most / others, 1);
     if (dim + 1 == program->rank && part < program->tile[dim]) part = Aligned(part);
     program->block[dim] = std::min(part, program->tile[dim]);
-    program->has_blocks = program->has_blocks || program->block[dim] < program->tile[dim];
+    if (program->block[dim] < program->tile[dim]) {
+      program->has_blocks = true;
+      program->block_dim = dim;
+    }
     cells = others * program->block[dim];
   }
 }
@@ -164,7 +167,6 @@ base::Status LayOutScratch(const program::Leaf& leaf, const simd::KernelTable& k
   if (leaf.kind == program::LeafKind::kWhole) return base::OkStatus();
   program->block = program->tile;
   PYPTO_RETURN_IF_ERROR(LayOutLocals(program));
-  if (program->locals.empty()) return base::OkStatus();
   ChooseBlock(program);
   if (!program->has_blocks) return base::OkStatus();
   for (LocalProgram& local : program->locals) local.strides = {};

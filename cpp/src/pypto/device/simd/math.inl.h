@@ -15,12 +15,25 @@ PYPTO_SIMD_INLINE VecF CopySign(VecF magnitude, VecF sign) {
   return AsFloat((AsBits(magnitude) & 0x7fffffffU) | (AsBits(sign) & 0x80000000U));
 }
 
+// NaN stays.
+PYPTO_SIMD_INLINE VecF Clamped(VecF x, float low, float high) {
+#if defined(__AVX512F__)
+  const __m512 below = _mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(Splat(high)), reinterpret_cast<__m512>(x));
+  return reinterpret_cast<VecF>(_mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(Splat(low)), below));
+#elif defined(__AVX2__)
+  const __m256 below = _mm256_min_ps(reinterpret_cast<__m256>(Splat(high)), reinterpret_cast<__m256>(x));
+  return reinterpret_cast<VecF>(_mm256_max_ps(reinterpret_cast<__m256>(Splat(low)), below));
+#else
+  const VecF above = x < low ? Splat(low) : x;
+  return above > high ? Splat(high) : above;
+#endif
+}
+
 // e^x: x = n ln 2 + r with |r| <= ln 2 / 2; e^r = 1 + r + r² P(r). 2^n is applied in two halves, so that subnormal
 // results are rounded once. Error below 1 ulp.
 PYPTO_SIMD_INLINE VecF Exp(VecF x) {
   constexpr float kMagic = 12582912.0F;  // 1.5 × 2^23: adding it rounds to an integer
-  VecF clamped = x < -104.0F ? Splat(-104.0F) : x;
-  clamped = clamped > 89.0F ? Splat(89.0F) : clamped;
+  const VecF clamped = Clamped(x, -104.0F, 89.0F);
   const VecF shifted = clamped * 1.44269504F + kMagic;
   const VecF n = shifted - kMagic;
   VecF r = clamped - n * kLn2High;
@@ -30,9 +43,14 @@ PYPTO_SIMD_INLINE VecF Exp(VecF x) {
   p = p * r + 1.6666515e-1F;
   p = p * r + 4.9999993e-1F;
   p = p * (r * r) + r + 1.0F;
+#if defined(__AVX512F__)
+  return reinterpret_cast<VecF>(
+      _mm512_maskz_scalef_ps(0xffff, reinterpret_cast<__m512>(p), reinterpret_cast<__m512>(n)));
+#else
   const VecI exponent = AsInt(shifted) - 0x4b400000;
   const VecI half = exponent >> 1;
   return p * AsFloat((half + 127) << 23) * AsFloat((exponent - half + 127) << 23);
+#endif
 }
 
 // ln x: x = 2^e (1 + f) with 1 + f in [√½, √2); ln(1 + f) = f - f²/2 + f³ P(f). Error below 1 ulp.
