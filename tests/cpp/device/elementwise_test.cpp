@@ -346,5 +346,26 @@ TEST(Elementwise, BlocksLeaveReducedDimsWhole) {
   }
 }
 
+// Loads and stores that only hand a value on, with readers before and after stores of the same memory.
+TEST(Elementwise, CopiesBetweenMemoryAndTileChangeNothing) {
+  for (const DType dtype : kFloats) {
+    for (const bool early : {false, true}) {
+      const std::vector<int64_t> extents = {9, 300};
+      PlanMaker maker;
+      const uint32_t x = maker.Parameter(dtype, extents);
+      const uint32_t out = maker.Parameter(dtype, extents);
+      LeafMaker leaf = maker.Leaf(extents, {4, 300});
+      const ValueRef value = leaf.Cast(leaf.Access(x), leaf.Local(dtype));
+      const ValueRef squared = leaf.Op(OpCode::kMul, {value, value}, leaf.Local(dtype));
+      const ValueRef result = leaf.Op(OpCode::kSub, {squared, value}, leaf.Local(dtype));
+      if (early) leaf.Op(OpCode::kCopy, {squared}, leaf.Access(x));
+      const ValueRef sum = leaf.Op(OpCode::kAdd, {result, value}, leaf.Local(dtype));
+      leaf.Cast(sum, leaf.Access(out));
+      CheckAgainstReference(SingleLeaf(&maker, leaf),
+                            {{RandomValues(dtype, 2700, -9, 9, 1)}, {std::vector<double>(2700)}});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pypto::device::testing

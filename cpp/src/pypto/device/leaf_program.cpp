@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "pypto/base/checked.h"
+#include "pypto/device/copy_elision.h"
 #include "pypto/device/formats.h"
 #include "pypto/device/op_program.h"
 #include "pypto/device/scratch_layout.h"
@@ -35,8 +36,9 @@ class LeafBuilder {
     PYPTO_RETURN_IF_ERROR(Locals());
     for (const program::LeafOp& op : leaf_.ops) PYPTO_RETURN_IF_ERROR(Op(op));
     if (out_.kind == program::LeafKind::kCube) PYPTO_RETURN_IF_ERROR(Cube());
-    PYPTO_RETURN_IF_ERROR(LayOutScratch(leaf_, kernels_, &out_));
     FoldConstants();
+    DropCopies(&out_);
+    PYPTO_RETURN_IF_ERROR(LayOutScratch(leaf_, kernels_, &out_));
     ListUses();
     EstimateTime();
     return std::move(out_);
