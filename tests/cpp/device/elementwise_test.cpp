@@ -295,8 +295,8 @@ TEST(Elementwise, SixDims) {
 // Tiles far larger than a cache are worked on in blocks; rows, columns or neither may be split.
 TEST(Elementwise, LargeTilesWithLocalsRunInBlocks) {
   for (const DType dtype : {DType::kFp32, DType::kBf16, DType::kInt32}) {
-    for (const Shape& shape : {Shape{{70, 613}, {70, 613}}, Shape{{70, 613}, {33, 400}}, Shape{{9001}, {9001}},
-                               Shape{{3, 5, 1111}, {3, 5, 1111}}, Shape{{9000, 1}, {9000, 1}}}) {
+    for (const Shape& shape : {Shape{{70, 613}, {70, 613}}, Shape{{64, 1024}, {16, 256}}, Shape{{70, 613}, {33, 400}},
+                               Shape{{9001}, {9001}}, Shape{{3, 5, 1111}, {3, 5, 1111}}, Shape{{9000, 1}, {9000, 1}}}) {
       PlanMaker maker;
       const uint32_t x = maker.Parameter(dtype, shape.extents);
       const uint32_t y = maker.Parameter(dtype, shape.extents);

@@ -18,6 +18,7 @@ constexpr int64_t kBlockColumns = 256;
 // worth a round of calls.
 constexpr int64_t kBlockBytes = 32 * 1024;
 constexpr int64_t kLeastBlock = 2048;
+constexpr int64_t kLongestRow = 16384;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -107,6 +108,24 @@ bool MaySplit(const LeafProgram& program, int dim) {
   });
 }
 
+// Tiles that are parts of rows become as many tiles of whole rows, which memory is read fastest in; only where no cell
+// is shared between tiles.
+void StraightenTile(LeafProgram* program) {
+  if (program->rank < 2) return;
+  const int inner = program->rank - 1;
+  const int outer = inner - 1;
+  const int64_t columns = program->extents[inner];
+  const int64_t cells = program->tile[outer] * program->tile[inner];
+  const int64_t rows = cells / columns;
+  if (program->tile[inner] == columns || columns > kLongestRow || rows == 0 || cells % columns != 0) return;
+  if (columns % program->tile[inner] != 0 || program->extents[outer] % program->tile[outer] != 0) return;
+  for (int dim = outer; dim <= inner; ++dim) {
+    if (!MaySplit(*program, dim)) return;
+  }
+  program->tile[outer] = rows;
+  program->tile[inner] = columns;
+}
+
 // Bytes that one cell of a tile takes in operands and in locals that live at the same time.
 int64_t CellBytes(const LeafProgram& program, int64_t cells) {
   int64_t bytes = (program.scratch_bytes - program.pointer_bytes + cells - 1) / cells;
@@ -165,6 +184,7 @@ base::Status LayOutScratch(const program::Leaf& leaf, const simd::KernelTable& k
     return base::OkStatus();
   }
   if (leaf.kind == program::LeafKind::kWhole) return base::OkStatus();
+  StraightenTile(program);
   program->block = program->tile;
   PYPTO_RETURN_IF_ERROR(LayOutLocals(program));
   ChooseBlock(program);
