@@ -41,5 +41,4 @@ struct RoundTimes {
   int64_t device_ns = 0;  // start to end on the device's clock
 };
 
-
 }  // namespace pypto::runtime
