@@ -127,7 +127,7 @@ def _simd() -> Check:
     if name is None:
         wanted = os.environ.get("PYPTO_SIMD", "")
         text = f"PYPTO_SIMD={wanted} names no set that this processor runs"
-        return Check("SIMD set", "failed", text, "unset PYPTO_SIMD, or name plain, avx2, avx512 or neon")
+        return Check("SIMD set", "failed", text, "unset PYPTO_SIMD, or name plain, avx2, avx512, avx512_bf16 or neon")
     return _ok("SIMD set", name)
 
 

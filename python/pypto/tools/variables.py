@@ -36,7 +36,7 @@ VARIABLES = (
     Variable("PYPTO_MOCK_SOC", "Ascend910B3", "chip name of the mock"),
     Variable("PYPTO_MOCK_STRICT", "0", "strict mode of the mock, or its seed"),
     Variable("PYPTO_STRACE", "off", "timing marks: stderr, plog or a path"),
-    Variable("PYPTO_SIMD", "best", "set of tile kernels: plain, avx2, avx512, neon"),
+    Variable("PYPTO_SIMD", "best", "set of tile kernels: plain, avx2, avx512, avx512_bf16, neon"),
     Variable("PYPTO_CACHE_DIR", "off", "folder of compiled images"),
     Variable("PYPTO_CACHE_MB", "1024", "MiB that the folder may hold"),
     Variable("TILEFWK_CONFIG_PATH", "packaged", "default options file"),

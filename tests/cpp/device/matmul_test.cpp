@@ -78,6 +78,62 @@ TEST(Matmul, LongSumsGoBlockByBlock) {
   }
 }
 
+// Rows of B that are not packed, panels of few rows, and blocks of all of them give the same bits.
+TEST(Matmul, SumsDoNotDependOnHowManyRowsAreComputedTogether) {
+  constexpr int64_t kColumns = 70;
+  constexpr int64_t kTerms = 1100;
+  for (const Types& types : kTypes) {
+    for (const bool b_trans : {false, true}) {
+      std::vector<double> all;
+      for (const int64_t rows : {40, 16, 12, 9, 8, 5, 4, 3, 2, 1}) {
+        PlanMaker maker;
+        const uint32_t a = maker.Parameter(types.input, {rows, kTerms});
+        const uint32_t b = maker.Parameter(types.input, {kTerms, kColumns});
+        const uint32_t c = maker.Parameter(types.output, {rows, kColumns});
+        LeafMaker leaf = maker.Cube({rows, kColumns}, {rows, kColumns}, kTerms);
+        const Dims strides = b_trans ? Dims{1, kTerms} : Dims{kColumns, 1};
+        leaf.Op(OpCode::kMatmul,
+                {leaf.Strided(a, maker.Const(0), {kTerms, 1}, {rows, kTerms}, {}),
+                 leaf.Strided(b, maker.Const(0), strides, {kTerms, kColumns}, {})},
+                leaf.Access(c));
+        std::vector<double> left = RandomValues(types.input, 40 * kTerms, -3, 3, 1);
+        left.resize(static_cast<size_t>(rows * kTerms));
+        const std::vector<double> right = RandomValues(types.input, kTerms * kColumns, -3, 3, 2);
+        const std::vector<double> empty(static_cast<size_t>(rows * kColumns));
+        const auto got = RunImage(SingleLeaf(&maker, leaf), {{left}, {right}, {empty}})[2];
+        if (all.empty()) all = got;
+        ASSERT_TRUE(std::equal(got.begin(), got.end(), all.begin())) << rows << " rows";
+      }
+    }
+  }
+}
+
+TEST(Matmul, TilesGiveTheBitsOfTheWhole) {
+  for (const Types& types : kTypes) {
+    std::vector<double> whole;
+    for (const int64_t tile : {100, 48, 16, 7}) {
+      for (const uint32_t cores : {1U, 4U}) {
+        PlanMaker maker;
+        const uint32_t a = maker.Parameter(types.input, {100, 600});
+        const uint32_t b = maker.Parameter(types.input, {600, 90});
+        const uint32_t c = maker.Parameter(types.output, {100, 90});
+        LeafMaker leaf = maker.Cube({100, 90}, {tile, std::min<int64_t>(tile, 90)}, 600);
+        leaf.Op(OpCode::kMatmul,
+                {leaf.Strided(a, maker.Const(0), {600, 1}, {100, 600}, {}),
+                 leaf.Strided(b, maker.Const(0), {90, 1}, {600, 90}, {})},
+                leaf.Access(c));
+        const auto got = RunImage(SingleLeaf(&maker, leaf),
+                                  {{RandomValues(types.input, 60000, -3, 3, 1)},
+                                   {RandomValues(types.input, 54000, -3, 3, 2)},
+                                   {std::vector<double>(9000)}},
+                                  {}, cores)[2];
+        if (whole.empty()) whole = got;
+        ASSERT_EQ(got, whole) << tile << " on " << cores;
+      }
+    }
+  }
+}
+
 TEST(Matmul, TilesLargerThanABlock) {
   CheckProduct({300, 530, 40, false, false, 300, 530}, kTypes[0]);
   CheckProduct({300, 530, 40, false, false, 300, 530}, kTypes[5]);

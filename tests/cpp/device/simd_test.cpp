@@ -16,7 +16,7 @@ namespace {
 
 std::vector<const KernelTable*> Tables() {
   std::vector<const KernelTable*> tables;
-  for (const char* name : {"plain", "avx2", "avx512"}) {
+  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16"}) {
     const Selection selection = SelectKernels(name);
     if (selection.table != nullptr) tables.push_back(selection.table);
   }
@@ -215,32 +215,57 @@ TEST(Simd, EveryLengthTouchesItsElementsOnly) {
   }
 }
 
-TEST(Simd, SetsAgreeOnAMatrixProduct) {
+template <typename Element>
+void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
   constexpr int64_t kRows = 29;
   constexpr int64_t kColumns = 45;
-  constexpr int64_t kTerms = 100;
-  std::vector<float> a(kRows * kTerms);
-  std::vector<float> b(kTerms * kColumns);
-  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 17) - 8.0F;
-  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 13) - 6.0F;
+  constexpr int64_t kTerms = 101;
+  std::vector<int> a(kRows * kTerms);
+  std::vector<int> b(kTerms * kColumns);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int>(i * 7 % 17) - 8;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int>(i * 5 % 13) - 6;
+  std::vector<Element> left(a.size());
+  std::vector<Element> right(b.size());
+  for (size_t i = 0; i < a.size(); ++i) left[i] = narrow(a[i]);
+  for (size_t i = 0; i < b.size(); ++i) right[i] = narrow(b[i]);
   for (const KernelTable* table : Tables()) {
+    const GemmKernels& gemm = table->gemm[kind];
     const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
-    const int64_t width = up(kColumns, table->gemm_columns);
-    std::vector<float> packed_a(static_cast<size_t>(up(kRows, table->gemm_rows) * kTerms));
-    std::vector<float> packed_b(static_cast<size_t>(width * kTerms));
-    std::vector<float> c(static_cast<size_t>(kRows * width));
-    table->pack_a(packed_a.data(), a.data(), kF32, kTerms, 1, kRows, kTerms);
-    table->pack_b(packed_b.data(), b.data(), kF32, kColumns, 1, kTerms, kColumns);
-    table->gemm(c.data(), width, packed_a.data(), packed_b.data(), kRows, kColumns, kTerms, false);
-    table->gemm(c.data(), width, packed_a.data(), packed_b.data(), kRows, kColumns, kTerms, true);
-    for (int64_t row = 0; row < kRows; ++row) {
-      for (int64_t column = 0; column < kColumns; ++column) {
-        float sum = 0;  // exact: small integers
-        for (int64_t k = 0; k < kTerms; ++k) sum += a[row * kTerms + k] * b[k * kColumns + column];
-        ASSERT_EQ(c[static_cast<size_t>(row * width + column)], 2 * sum) << table->name;
+    std::vector<int32_t> packed_a(static_cast<size_t>(up(kRows, table->gemm_rows) * kTerms));
+    std::vector<int32_t> packed_b(static_cast<size_t>(up(kColumns, table->gemm_columns) * (kTerms + gemm.head)));
+    const bool integers = kind == kGemmInt8;
+    const auto value = [&](int32_t bits) { return integers ? bits : static_cast<int>(std::bit_cast<float>(bits)); };
+    gemm.pack_b(packed_b.data(), right.data(), format, 1, kColumns, kColumns, kTerms);
+    for (const bool streams : {false, true}) {
+      const int64_t rows = streams ? table->most_stream_rows : kRows;
+      std::vector<int32_t> c(static_cast<size_t>(kRows * kColumns), 77);
+      gemm.pack_a(packed_a.data(), left.data(), format, kTerms, 1, rows, kTerms);
+      for (const bool more : {false, true}) {
+        const GemmOutput out{more ? c.data() : nullptr, kColumns, c.data(), kColumns, integers ? kI32 : kF32};
+        streams ? gemm.stream(&out, packed_a.data(), right.data(), format, kColumns, rows, kColumns, kTerms)
+                : gemm.multiply(&out, packed_a.data(), packed_b.data(), rows, kColumns, kTerms);
       }
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t column = 0; column < kColumns; ++column) {
+          int sum = 0;
+          for (int64_t k = 0; k < kTerms; ++k) {
+            sum += a[static_cast<size_t>(row * kTerms + k)] * b[static_cast<size_t>(k * kColumns + column)];
+          }
+          ASSERT_EQ(value(c[static_cast<size_t>(row * kColumns + column)]), 2 * sum)
+              << table->name << " row " << row << " column " << column << " streams " << streams;
+        }
+      }
+      for (size_t i = static_cast<size_t>(rows * kColumns); i < c.size(); ++i) ASSERT_EQ(c[i], 77) << table->name;
     }
   }
+}
+
+TEST(Simd, SetsAgreeOnMatrixProducts) {
+  CheckGemm<float>(kGemmFloat, kF32, [](int x) { return static_cast<float>(x); });
+  CheckGemm<uint16_t>(kGemmBf16, kBf16, [](int x) {
+    return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(x)) >> 16);
+  });
+  CheckGemm<int8_t>(kGemmInt8, kI8, [](int x) { return static_cast<int8_t>(x); });
 }
 
 }  // namespace

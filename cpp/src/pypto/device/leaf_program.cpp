@@ -213,7 +213,8 @@ class LeafBuilder {
     if (!integers && !(IsFloat(a) && IsFloat(b) && IsFloat(op.result))) {
       return base::MakeStatus(StatusCode::kUnsupported, "this version has no matrix kernel for these dtypes");
     }
-    out_.matmul.integers = integers;
+    const bool brains = a == simd::kBf16 && b == simd::kBf16;
+    out_.matmul.kind = integers ? simd::kGemmInt8 : brains ? simd::kGemmBf16 : simd::kGemmFloat;
     return base::OkStatus();
   }
 

@@ -100,13 +100,13 @@ struct NumberProgram {
 
 // Buffers of a matrix product in the scratch arena.
 struct MatmulProgram {
-  int64_t block_rows = 0;  // of C that are worked on at a time
+  simd::GemmKind kind = simd::kGemmFloat;
+  int64_t block_rows = 0;  // of A that are packed at a time
   int64_t block_columns = 0;
+  int64_t held_rows = 0;  // of C that the arena holds where sums cannot go straight to the output
   int64_t a_offset = 0;
   int64_t b_offset = 0;
   int64_t c_offset = 0;
-  int64_t total_offset = 0;  // INT32 sums; used for integers only
-  bool integers = false;
 };
 
 // Immutable; part of an executable.

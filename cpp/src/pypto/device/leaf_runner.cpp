@@ -33,7 +33,6 @@ class TileRunner {
 
   void Run(int64_t tile) {
     Place(tile);
-    if (leaf_.kind == program::LeafKind::kCube) return RunProduct();
     if (leaf_.kind == program::LeafKind::kWhole) return RunWhole();
     ForEachBlock([this] {
       PlaceAccesses();
@@ -43,6 +42,21 @@ class TileRunner {
       }
       return true;
     });
+  }
+
+  // Tiles [tile, last) of a matrix product, as many at a time as make a rectangle: they share packed panels.
+  void RunProducts(int64_t tile, int64_t last) {
+    const int64_t across = record_.grid[leaf_.rank - 1];
+    const int64_t down = record_.grid[leaf_.rank - 2];
+    while (tile < last && (abort_ == nullptr || !abort_->load(std::memory_order_relaxed))) {
+      Place(tile);
+      const int64_t column = tile % across;
+      const bool whole_rows = column == 0 && last - tile >= across;
+      const int64_t columns = std::min(across - column, last - tile);
+      const int64_t rows = whole_rows ? std::min(down - tile / across % down, (last - tile) / across) : 1;
+      RunProduct(rows, columns);
+      tile += rows * columns;
+    }
   }
 
   // Of a leaf of kind kVector.
@@ -210,13 +224,14 @@ class TileRunner {
     }
   }
 
-  // A is placed by batch and M, B by batch and N.
-  void RunProduct() {
+  // Of `rows` × `columns` tiles. A is placed by batch and M, B by batch and N.
+  void RunProduct(int64_t rows, int64_t columns) {
     const OpProgram& op = leaf_.ops[0];
     const int rank = leaf_.rank;
     int64_t cells[program::kMaxRank];
     for (int dim = 0; dim < rank; ++dim) {
-      cells[dim] = std::min(record_.bounds[dim] - begin_[dim], leaf_.tile[dim]);
+      const int64_t tiles = dim == rank - 1 ? columns : dim == rank - 2 ? rows : 1;
+      cells[dim] = std::min(record_.bounds[dim] - begin_[dim], leaf_.tile[dim] * tiles);
     }
     pointers_[op.output.index] = Pointer(op.output.index, rank);
     pointers_[op.inputs[0].index] = Pointer(op.inputs[0].index, rank - 1);
@@ -279,6 +294,7 @@ class TileRunner {
 void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
               int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault) {
   TileRunner runner(record, slots, kernels, scratch, abort, fault);
+  if (record.program->kind == program::LeafKind::kCube) return runner.RunProducts(first, last);
   for (int64_t tile = first; tile < last; ++tile) {
     if (abort != nullptr && abort->load(std::memory_order_relaxed)) return;
     if (fault->raised()) return;

@@ -9,10 +9,11 @@
 
 namespace pypto::device {
 
-// C = A × B for the cells of one tile. `views`: C, A, B at the tile's first cell (A and B at k = 0); their strides are
-// those of the accesses. `cells`: batch…, M, N to compute; k: terms of each sum. The sum of a cell is formed by one
-// core: blocks of 256 terms in ascending order, added up in FP32 (INT32 for INT8), rounded once. Stops between blocks
-// when `abort` (may be null) is set.
+// C = A × B for the cells of one tile, or of several that make a rectangle. `views`: C, A, B at the first cell (A and B
+// at k = 0); their strides are those of the accesses. `cells`: batch…, M, N to compute; k: terms of each sum. The sum
+// of a cell is formed by one core: blocks of 256 panel units of terms in ascending order, each summed from zero, added
+// up in FP32 (INT32 for INT8), rounded once. It does not depend on which cells are computed together. Stops between
+// blocks when `abort` (may be null) is set; cells of C then hold anything.
 void RunMatmul(const LeafProgram& leaf, const simd::KernelTable& kernels, const int64_t* cells, int64_t k,
                const OperandView* views, std::byte* scratch, const std::atomic<bool>* abort);
 

@@ -11,9 +11,11 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kMostBytes = int64_t{1} << 30;
-// Blocks of C that stay in a core's second-level cache together with their panels.
+// Packed blocks of A and B that stay in a core's second-level cache together.
 constexpr int64_t kBlockRows = 132;
-constexpr int64_t kBlockColumns = 256;
+constexpr int64_t kBlockColumns = 512;
+// Blocks of rows that share a packed block of B where C is held in the arena.
+constexpr int64_t kHeldBlocks = 4;
 // What a block of a vector leaf should take, so that it stays in the first-level cache, and the fewest cells that are
 // worth a round of calls.
 constexpr int64_t kBlockBytes = 32 * 1024;
@@ -157,20 +159,21 @@ void ChooseBlock(LeafProgram* program) {
 void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
   MatmulProgram& matmul = program->matmul;
   const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
-  const int64_t most_rows = kBlockRows / kernels.gemm_rows * kernels.gemm_rows;
-  matmul.block_rows = std::min(most_rows, up(program->tile[program->rank - 2], kernels.gemm_rows));
-  matmul.block_columns =
-      std::min(up(kBlockColumns, kernels.gemm_columns), up(program->tile[program->rank - 1], kernels.gemm_columns));
+  const int64_t rows = program->extents[program->rank - 2];
+  const int64_t columns = up(program->extents[program->rank - 1], kernels.gemm_columns);
+  matmul.block_rows = std::min(kBlockRows / kernels.gemm_rows * kernels.gemm_rows, up(rows, kernels.gemm_rows));
+  matmul.block_rows = std::max(matmul.block_rows, up(kernels.most_stream_rows, kernels.gemm_rows));
+  matmul.block_columns = std::min(up(kBlockColumns, kernels.gemm_columns), columns);
+  matmul.held_rows = std::min(matmul.block_rows * kHeldBlocks, up(rows, kernels.gemm_rows));
   int64_t end = program->pointer_bytes;
   const auto take = [&end](int64_t elements) {
     const int64_t at = end;
     end += Aligned(elements * 4);
     return at;
   };
-  matmul.a_offset = take(matmul.block_rows * simd::kGemmMaxK);
-  matmul.b_offset = take(matmul.block_columns * simd::kGemmMaxK);
-  matmul.c_offset = take(matmul.block_rows * matmul.block_columns);
-  matmul.total_offset = take(matmul.integers ? matmul.block_rows * matmul.block_columns : 0);
+  matmul.a_offset = take(matmul.block_rows * simd::kGemmMaxUnits);
+  matmul.b_offset = take(matmul.block_columns * (simd::kGemmMaxUnits + kernels.gemm[matmul.kind].head));
+  matmul.c_offset = take(matmul.held_rows * matmul.block_columns);
   program->scratch_bytes = end;
 }
 

@@ -1,8 +1,8 @@
-// Matrix product: packing into panels and the register-tiled kernel. FP32 accumulation, k in ascending order.
+// Matrix product: the register-tiled kernel over packed panels, and the one that reads rows of B where they lie. Terms
+// are added in ascending order.
 #pragma once
 
-#include "pypto/device/simd/convert.inl.h"
-#include "pypto/device/simd/small_floats.inl.h"
+#include "pypto/device/simd/pack.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -10,148 +10,252 @@ namespace {
 // Register tile: kGemmRows × kGemmVectors vectors of accumulators, which the register file just holds.
 #if defined(__AVX512F__)
 constexpr int kGemmRows = 12;
-constexpr int kGemmVectors = 2;
+constexpr int kMostDirectRows = 16;
 #elif defined(__AVX2__)
 constexpr int kGemmRows = 6;
-constexpr int kGemmVectors = 2;
+constexpr int kMostDirectRows = 4;
 #else
 constexpr int kGemmRows = 4;
-constexpr int kGemmVectors = 2;
+constexpr int kMostDirectRows = 4;
 #endif
-constexpr int64_t kGemmColumns = kGemmVectors * kLanes;
+constexpr int kGemmVectors = 2;
+constexpr int kGemmColumns = kGemmVectors * static_cast<int>(kLanes);
 
-// n elements of the format as FP32; integers of at most 8 bits stay exact.
-PYPTO_SIMD_INLINE void LoadAsFloat(float* out, const void* source, Format format, int64_t offset, int64_t step,
-                                   int64_t n) {
-  switch (format) {
-    case kF16: LoadHalf<Fp16>(out, static_cast<const uint16_t*>(source) + offset, step, n); break;
-    case kBf16: LoadHalf<Bf16>(out, static_cast<const uint16_t*>(source) + offset, step, n); break;
-    case kI8: LoadElements<int8_t, float>(out, static_cast<const int8_t*>(source) + offset, step, n); break;
-    case kE4m3: LoadSmall<E4m3>(out, static_cast<const uint8_t*>(source) + offset, step, n); break;
-    case kE5m2: LoadSmall<E5m2>(out, static_cast<const uint8_t*>(source) + offset, step, n); break;
-    case kHf8: LoadSmall<Hf8>(out, static_cast<const uint8_t*>(source) + offset, step, n); break;
-    default: LoadElements<float, float>(out, static_cast<const float*>(source) + offset, step, n); break;
-  }
+template <typename Half>
+PYPTO_SIMD_INLINE void StoreNarrow(uint16_t* to, VecF sum, int64_t lanes) {
+  const VecH x = Half::Narrow(sum);
+  lanes == kLanes ? StoreHalves(to, x) : ScatterHalves(to, 1, x, lanes);
 }
 
-// One panel of `width` lines by k. Line l, step j of the source is at l * line_stride + j * k_stride.
-PYPTO_SIMD_INLINE void PackPanel(float* out, const void* source, Format format, int64_t offset, int64_t line_stride,
-                                 int64_t k_stride, int64_t lines, int64_t k, int64_t width) {
-  if (lines < width) {
-    for (int64_t i = 0; i < width * k; ++i) out[i] = 0.0F;
+// Sums of neighbouring columns to where the product goes, `lanes` of them.
+template <typename Sum>
+PYPTO_SIMD_INLINE void StoreSum(const GemmOutput& out, int64_t row, int64_t column, Sum sum, int64_t lanes) {
+  using Element = typename ElementOf<Sum>::Type;
+  if (out.from != nullptr) {
+    const Element* from = static_cast<const Element*>(out.from) + row * out.from_stride + column;
+    sum += lanes == kLanes ? Load(from) : LoadPart(from, lanes);
   }
-  if (line_stride == 1) {
-    for (int64_t j = 0; j < k; ++j) LoadAsFloat(out + j * width, source, format, offset + j * k_stride, 1, lines);
-    return;
+  const int64_t at = row * out.to_stride + column;
+  if constexpr (Element(0.5) != 0) {
+    if (out.format == kF16) return StoreNarrow<Fp16>(static_cast<uint16_t*>(out.to) + at, sum, lanes);
+    if (out.format == kBf16) return StoreNarrow<Bf16>(static_cast<uint16_t*>(out.to) + at, sum, lanes);
   }
-  float run[kGemmMaxK];
-  for (int64_t line = 0; line < lines; ++line) {
-    LoadAsFloat(run, source, format, offset + line * line_stride, k_stride, k);
-    for (int64_t j = 0; j < k; ++j) out[j * width + line] = run[j];
-  }
+  Element* to = static_cast<Element*>(out.to) + at;
+  lanes == kLanes ? Store(to, sum) : StorePart(to, sum, lanes);
 }
 
-void PackA(float* out, const void* source, Format format, int64_t row_stride, int64_t k_stride, int64_t rows,
-           int64_t k) {
-  for (int64_t row = 0; row < rows; row += kGemmRows) {
-    const int64_t lines = rows - row < kGemmRows ? rows - row : kGemmRows;
-    PackPanel(out + row * k, source, format, row * row_stride, row_stride, k_stride, lines, k, kGemmRows);
-  }
-}
-
-// Rows of neighbouring elements, spread over the panels row by row: memory is read in order, and the rows to come are
-// on their way. Panel by panel, rows one page or more apart would each wait for memory.
-void PackRows(float* out, const void* source, Format format, int64_t k_stride, int64_t k, int64_t columns) {
-  constexpr int64_t kLine = 64;
-  constexpr int64_t kRowsAhead = 4;
-  const int64_t bytes = format == kF32 ? 4 : format == kF16 || format == kBf16 ? 2 : 1;
-  const char* ahead = static_cast<const char*>(source) + kRowsAhead * k_stride * bytes;
-  for (int64_t j = 0; j < k; ++j, ahead += k_stride * bytes) {
-    for (int64_t at = 0; j + kRowsAhead < k && at < columns * bytes; at += kLine) __builtin_prefetch(ahead + at);
-    for (int64_t column = 0; column < columns; column += kGemmColumns) {
-      const int64_t lines = columns - column < kGemmColumns ? columns - column : kGemmColumns;
-      float* to = out + column * k + j * kGemmColumns;
-      LoadAsFloat(to, source, format, column + j * k_stride, 1, lines);
-      for (int64_t i = lines; i < kGemmColumns; ++i) to[i] = 0.0F;
-    }
-  }
-}
-
-void PackB(float* out, const void* source, Format format, int64_t k_stride, int64_t column_stride, int64_t k,
-           int64_t columns) {
-  if (column_stride == 1) {
-    PackRows(out, source, format, k_stride, k, columns);
-    return;
-  }
-  for (int64_t column = 0; column < columns; column += kGemmColumns) {
-    const int64_t lines = columns - column < kGemmColumns ? columns - column : kGemmColumns;
-    PackPanel(out + column * k, source, format, column * column_stride, column_stride, k_stride, lines, k,
-              kGemmColumns);
-  }
-}
-
-// kRows rows of one panel pair.
-template <int kRows>
-void RegisterTile(float* c, int64_t c_stride, const float* a, const float* b, int64_t k, bool accumulate) {
-  VecF sums[kRows][kGemmVectors];
+// kRows rows of one panel pair, at (row, column) of the product; `columns` of the panel's are there.
+template <typename Units, int kRows>
+void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const int32_t* a, const int32_t* b, int64_t units,
+                  int64_t columns) {
+  using Sum = typename Units::Sum;
+  Sum sums[kRows][kGemmVectors];
 #pragma GCC unroll 12
-  for (int row = 0; row < kRows; ++row) {
-#pragma GCC unroll 2
-    for (int part = 0; part < kGemmVectors; ++part) sums[row][part] = VecF{};
-  }
-  for (int64_t j = 0; j < k; ++j) {
-    VecF columns[kGemmVectors];
-#pragma GCC unroll 2
-    for (int part = 0; part < kGemmVectors; ++part) columns[part] = Load(b + j * kGemmColumns + part * kLanes);
-#pragma GCC unroll 12
-    for (int row = 0; row < kRows; ++row) {
-      const VecF value = Splat(a[j * kGemmRows + row]);
-#pragma GCC unroll 2
-      for (int part = 0; part < kGemmVectors; ++part) sums[row][part] += value * columns[part];
-    }
-  }
-#pragma GCC unroll 12
-  for (int row = 0; row < kRows; ++row) {
+  for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
     for (int part = 0; part < kGemmVectors; ++part) {
-      float* to = c + row * c_stride + part * kLanes;
-      Store(to, accumulate ? Load(to) + sums[row][part] : sums[row][part]);
+      sums[i][part] = Sum{};
+      if constexpr (Units::kHead != 0) sums[i][part] = LoadUnits(b + part * kLanes);
+    }
+  }
+  b += Units::kHead * kGemmColumns;
+  for (int64_t unit = 0; unit < units; ++unit, a += kGemmRows, b += kGemmColumns) {
+    VecI right[kGemmVectors];
+#pragma GCC unroll 2
+    for (int part = 0; part < kGemmVectors; ++part) right[part] = LoadUnits(b + part * kLanes);
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i) {
+      const VecI left = Splat(a[i]);
+#pragma GCC unroll 2
+      for (int part = 0; part < kGemmVectors; ++part) {
+        sums[i][part] = Units::MultiplyAdd(sums[i][part], left, right[part]);
+      }
+    }
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (int part = 0; part < kGemmVectors; ++part) {
+      const int64_t left = columns - part * kLanes;
+      if (left > 0) StoreSum(out, row + i, column + part * kLanes, sums[i][part], left < kLanes ? left : kLanes);
     }
   }
 }
 
-using RegisterTileFunction = void (*)(float*, int64_t, const float*, const float*, int64_t, bool);
+using RegisterTileFunction = void (*)(const GemmOutput&, int64_t, int64_t, const int32_t*, const int32_t*, int64_t,
+                                      int64_t);
+template <typename Units>
 constexpr RegisterTileFunction kRegisterTiles[] = {
-    RegisterTile<1>, RegisterTile<2>, RegisterTile<3>, RegisterTile<4>,
+    RegisterTile<Units, 1>,  RegisterTile<Units, 2>,  RegisterTile<Units, 3>, RegisterTile<Units, 4>,
 #if defined(__AVX2__)
-    RegisterTile<5>, RegisterTile<6>,
+    RegisterTile<Units, 5>,  RegisterTile<Units, 6>,
 #endif
 #if defined(__AVX512F__)
-    RegisterTile<7>, RegisterTile<8>, RegisterTile<9>, RegisterTile<10>, RegisterTile<11>, RegisterTile<12>,
+    RegisterTile<Units, 7>,  RegisterTile<Units, 8>,  RegisterTile<Units, 9>, RegisterTile<Units, 10>,
+    RegisterTile<Units, 11>, RegisterTile<Units, 12>,
 #endif
 };
-static_assert(sizeof(kRegisterTiles) / sizeof(kRegisterTiles[0]) == kGemmRows);
 
-void Gemm(float* c, int64_t c_stride, const float* a, const float* b, int64_t rows, int64_t columns, int64_t k,
-          bool accumulate) {
+template <typename Units>
+void Multiply(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k) {
+  static_assert(sizeof(kRegisterTiles<Units>) / sizeof(kRegisterTiles<Units>[0]) == kGemmRows);
+  const int64_t units = (k + Units::kGroup - 1) / Units::kGroup;
+  const auto* right = static_cast<const int32_t*>(b);
   for (int64_t column = 0; column < columns; column += kGemmColumns) {
-    for (int64_t row = 0; row < rows; row += kGemmRows) {
+    const int64_t width = columns - column < kGemmColumns ? columns - column : kGemmColumns;
+    const auto* left = static_cast<const int32_t*>(a);
+    for (int64_t row = 0; row < rows; row += kGemmRows, left += units * kGemmRows) {
       const int64_t lines = rows - row < kGemmRows ? rows - row : kGemmRows;
-      kRegisterTiles[lines - 1](c + row * c_stride + column, c_stride, a + row * k, b + column * k, k, accumulate);
+      kRegisterTiles<Units>[lines - 1](*out, row, column, left, right, units, width);
+    }
+    right += (units + Units::kHead) * kGemmColumns;
+  }
+}
+
+// Sums of kRows rows (those past `rows` are not stored) and kVectors vectors of columns. A is packed, B is not.
+template <typename Units, int kRows, int kVectors>
+struct Strip {
+  using Sum = typename Units::Sum;
+  Sum sums[kRows][kVectors] = {};
+  Sum offsets[kVectors] = {};
+
+  PYPTO_SIMD_MEMBER void Add(const int32_t* a, int64_t a_panel, const VecI* b) {
+#pragma GCC unroll 16
+    for (int part = 0; part < kVectors; ++part) {
+      if constexpr (Units::kHead != 0) offsets[part] = Units::Offset(offsets[part], b[part]);
+    }
+#pragma GCC unroll 16
+    for (int row = 0; row < kRows; ++row) {
+      const VecI left = Splat(a[row / kGemmRows * a_panel + row % kGemmRows]);
+#pragma GCC unroll 16
+      for (int part = 0; part < kVectors; ++part) {
+        sums[row][part] = Units::MultiplyAdd(sums[row][part], left, b[part]);
+      }
+    }
+  }
+};
+
+// How far ahead rows of B are asked for.
+template <typename Units>
+constexpr int64_t kRowsAhead = Units::kGroup == 1 ? 12 : 8 * Units::kGroup;
+
+template <typename Units, int kRows, int kVectors>
+void RunStrip(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows, int64_t column,
+              int64_t k, int64_t lanes) {
+  constexpr int64_t kVectorBytes = kLanes * Units::kBytes;
+  const int64_t whole = k / Units::kGroup;
+  const int64_t units = (k + Units::kGroup - 1) / Units::kGroup;
+  const bool partial = kVectors == 1 && lanes < kLanes;
+  Strip<Units, kRows, kVectors> strip;
+  VecI right[kVectors];
+  b += column * Units::kBytes;
+  for (int64_t unit = 0; unit < units; ++unit, a += kGemmRows, b += Units::kGroup * k_bytes) {
+    if (unit < whole && !partial) [[likely]] {
+#pragma GCC unroll 4
+      for (int term = 0; term < Units::kGroup; ++term) {
+#pragma GCC unroll 16
+        for (int64_t at = 0; at < kVectors * kVectorBytes; at += 64) {
+          __builtin_prefetch(b + (kRowsAhead<Units> + term) * k_bytes + at);
+        }
+      }
+#pragma GCC unroll 16
+      for (int part = 0; part < kVectors; ++part) right[part] = Units::Across(b + part * kVectorBytes, k_bytes);
+    } else {
+      const int64_t terms = unit < whole ? Units::kGroup : k - whole * Units::kGroup;
+      for (int part = 0; part < kVectors; ++part) {
+        right[part] = AcrossPart<Units>(b + part * kVectorBytes, k_bytes, terms, partial ? lanes : kLanes);
+      }
+    }
+    strip.Add(a, units * kGemmRows, right);
+  }
+#pragma GCC unroll 16
+  for (int row = 0; row < kRows; ++row) {
+    if (row >= rows) break;
+#pragma GCC unroll 16
+    for (int part = 0; part < kVectors; ++part) {
+      StoreSum(out, row, column + part * kLanes, strip.sums[row][part] - strip.offsets[part], lanes);
     }
   }
 }
 
-void AddIntegers(int32_t* total, const float* block, int64_t n, bool first) {
-  if (first) {
-    for (int64_t i = 0; i < n; ++i) total[i] = static_cast<int32_t>(block[i]);
-    return;
+template <typename Units, int kRows, int kVectors>
+void RunStrips(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows, int64_t columns,
+               int64_t k) {
+  int64_t column = 0;
+  for (; column + kVectors * kLanes <= columns; column += kVectors * kLanes) {
+    RunStrip<Units, kRows, kVectors>(out, a, b, k_bytes, rows, column, k, kLanes);
   }
-  for (int64_t i = 0; i < n; ++i) {
-    const auto sum = static_cast<uint32_t>(total[i]) + static_cast<uint32_t>(static_cast<int32_t>(block[i]));
-    total[i] = static_cast<int32_t>(sum);
+  for (; column < columns; column += kLanes) {
+    const int64_t lanes = columns - column < kLanes ? columns - column : kLanes;
+    RunStrip<Units, kRows, 1>(out, a, b, k_bytes, rows, column, k, lanes);
   }
 }
+
+template <typename Units>
+void Stream(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_stride, int64_t rows, int64_t columns,
+            int64_t k) {
+  const int64_t k_bytes = k_stride * Units::kBytes;
+#if defined(__AVX512F__)
+  if (rows == 1) return RunStrips<Units, 1, 16>(out, a, b, k_bytes, rows, columns, k);
+  if (rows == 2) return RunStrips<Units, 2, 8>(out, a, b, k_bytes, rows, columns, k);
+  if (rows <= 4) return RunStrips<Units, 4, 4>(out, a, b, k_bytes, rows, columns, k);
+  if (rows <= 8) return RunStrips<Units, 8, 2>(out, a, b, k_bytes, rows, columns, k);
+  if (rows <= 12) return RunStrips<Units, 12, 2>(out, a, b, k_bytes, rows, columns, k);
+  return RunStrips<Units, 16, 1>(out, a, b, k_bytes, rows, columns, k);
+#else
+  if (rows == 1) return RunStrips<Units, 1, 8>(out, a, b, k_bytes, rows, columns, k);
+  if (rows == 2) return RunStrips<Units, 2, 4>(out, a, b, k_bytes, rows, columns, k);
+  return RunStrips<Units, 4, 2>(out, a, b, k_bytes, rows, columns, k);
+#endif
+}
+
+template <int kWidth, bool kLeft>
+void PackFloats(void* out, const void* source, Format format, int64_t line_stride, int64_t k_stride, int64_t lines,
+                int64_t k) {
+#define PYPTO_PACK(...) PackMatrix<__VA_ARGS__, kWidth, kLeft>(out, source, line_stride, k_stride, lines, k)
+  switch (format) {
+    case kF16: return PYPTO_PACK(FloatUnits<kF16>);
+    case kBf16: return PYPTO_PACK(FloatUnits<kBf16>);
+    case kE4m3: return PYPTO_PACK(FloatUnits<kE4m3>);
+    case kE5m2: return PYPTO_PACK(FloatUnits<kE5m2>);
+    case kHf8: return PYPTO_PACK(FloatUnits<kHf8>);
+    default: return PYPTO_PACK(FloatUnits<kF32>);
+  }
+#undef PYPTO_PACK
+}
+template <typename Units, int kWidth, bool kLeft>
+void PackUnits(void* out, const void* source, Format, int64_t line_stride, int64_t k_stride, int64_t lines, int64_t k) {
+  PackMatrix<Units, kWidth, kLeft>(out, source, line_stride, k_stride, lines, k);
+}
+
+void StreamFloats(const GemmOutput* out, const void* a, const void* b, Format format, int64_t k_stride, int64_t rows,
+                  int64_t columns, int64_t k) {
+#define PYPTO_STREAM(...) \
+  Stream<__VA_ARGS__>(*out, static_cast<const int32_t*>(a), static_cast<const char*>(b), k_stride, rows, columns, k)
+  if (format == kF16) return PYPTO_STREAM(FloatUnits<kF16>);
+  if (format == kBf16) return PYPTO_STREAM(FloatUnits<kBf16>);
+  PYPTO_STREAM(FloatUnits<kF32>);
+#undef PYPTO_STREAM
+}
+template <typename Units>
+void StreamUnits(const GemmOutput* out, const void* a, const void* b, Format, int64_t k_stride, int64_t rows,
+                 int64_t columns, int64_t k) {
+  Stream<Units>(*out, static_cast<const int32_t*>(a), static_cast<const char*>(b), k_stride, rows, columns, k);
+}
+
+constexpr GemmKernels kFloatGemm = {
+    1, 0, PackFloats<kGemmRows, true>, PackFloats<kGemmColumns, false>, Multiply<FloatUnits<kF32>>, StreamFloats,
+};
+template <typename Units>
+constexpr GemmKernels kUnitsGemm = {
+    Units::kGroup,   Units::kHead,       PackUnits<Units, kGemmRows, true>, PackUnits<Units, kGemmColumns, false>,
+    Multiply<Units>, StreamUnits<Units>,
+};
+#if defined(__AVX512BF16__)
+constexpr GemmKernels kBf16Gemm = kUnitsGemm<Bf16Units>;
+#else
+constexpr GemmKernels kBf16Gemm = kFloatGemm;
+#endif
 
 }  // namespace
 }  // namespace pypto::device::simd::PYPTO_SIMD_SET

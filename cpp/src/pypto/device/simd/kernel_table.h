@@ -78,8 +78,37 @@ using StoreFunction = void (*)(void* out, int64_t step, const void* source, int6
 // Rounds or wraps elements of the format's kind, in place, to what the format can hold.
 using FitFunction = void (*)(void* data, int64_t n);
 
-// Largest register tile of any set, and what one packed block holds at most.
-inline constexpr int64_t kGemmMaxK = 256;
+// What a matrix product computes with: FP32, or what the processor has for two BF16 or two INT8 operands.
+enum GemmKind : uint8_t { kGemmFloat, kGemmBf16, kGemmInt8, kGemmKindCount };
+
+// Packed blocks hold at most this many units of 4 bytes in k.
+inline constexpr int64_t kGemmMaxUnits = 256;
+
+// Where a product goes; columns are neighbours. Strides count elements.
+struct GemmOutput {
+  const void* from;  // FP32 or INT32 that the sums are added to; null for none; may be `to`
+  int64_t from_stride;
+  void* to;
+  int64_t to_stride;
+  Format format;  // of `to`: kI32 for integers, else kF32, kF16 or kBf16
+};
+
+// Matrix product over packed panels of units: `group` neighbouring terms in 4 bytes. A: panels of gemm_rows rows,
+// [unit][row]; B: panels of gemm_columns columns, `head` units more than k has, [unit][column]. 1 <= k <= group *
+// kGemmMaxUnits; strides count elements of the format.
+struct GemmKernels {
+  int64_t group;
+  int64_t head;
+  void (*pack_a)(void* out, const void* source, Format format, int64_t row_stride, int64_t k_stride, int64_t rows,
+                 int64_t k);
+  void (*pack_b)(void* out, const void* source, Format format, int64_t column_stride, int64_t k_stride, int64_t columns,
+                 int64_t k);
+  void (*multiply)(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k);
+  // The same, bit by bit, with rows of B where they lie (FP32, FP16, BF16 or INT8, columns are neighbours), for at most
+  // most_stream_rows rows.
+  void (*stream)(const GemmOutput* out, const void* a, const void* b, Format format, int64_t k_stride, int64_t rows,
+                 int64_t columns, int64_t k);
+};
 
 // Rows lie `row` bytes apart. What is streamed goes past the caches and is seen by other cores when the call returns.
 using CopyRowsFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
@@ -118,19 +147,10 @@ struct KernelTable {
   CopyRowsFunction copy_rows;      // output and source apart
   TransposeFunction transpose[4];  // of elements of 1, 2, 4 and 8 bytes
 
-  // Matrix product over packed panels. A: panels of gemm_rows rows, [k][row]; B: panels of gemm_columns columns,
-  // [k][column]; both FP32, missing rows and columns are zero. 1 <= k <= kGemmMaxK.
   int64_t gemm_rows;
   int64_t gemm_columns;
-  void (*pack_a)(float* out, const void* source, Format format, int64_t row_stride, int64_t k_stride, int64_t rows,
-                 int64_t k);
-  void (*pack_b)(float* out, const void* source, Format format, int64_t k_stride, int64_t column_stride, int64_t k,
-                 int64_t columns);
-  // c (rows × columns rounded up to whole panels in its columns) = A × B, or += when `accumulate`.
-  void (*gemm)(float* c, int64_t c_stride, const float* a, const float* b, int64_t rows, int64_t columns, int64_t k,
-               bool accumulate);
-  // total += the integers that `block` holds; = when `first`.
-  void (*add_integers)(int32_t* total, const float* block, int64_t n, bool first);
+  int64_t most_stream_rows;
+  GemmKernels gemm[kGemmKindCount];
 };
 
 }  // namespace pypto::device::simd

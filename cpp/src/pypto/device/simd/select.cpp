@@ -15,6 +15,9 @@ extern const KernelTable kTable;
 namespace avx512 {
 extern const KernelTable kTable;
 }
+namespace avx512_bf16 {
+extern const KernelTable kTable;
+}
 #endif
 
 namespace {
@@ -28,7 +31,10 @@ bool SupportsAvx512() {
   return SupportsAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
-constexpr std::string_view kKnown = "plain, avx2, avx512";
+bool SupportsAvx512Bf16() {
+  return SupportsAvx512() && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
+}
+constexpr std::string_view kKnown = "plain, avx2, avx512, avx512_bf16";
 #elif defined(__aarch64__)
 constexpr std::string_view kKnown = "plain, neon";
 #else
@@ -52,7 +58,12 @@ Selection SelectKernels(std::string_view name) {
   if (name == "avx512") {
     return SupportsAvx512() ? Selection{&avx512::kTable, {}} : Refuse(name, "is not supported by this processor");
   }
+  if (name == "avx512_bf16") {
+    return SupportsAvx512Bf16() ? Selection{&avx512_bf16::kTable, {}}
+                                : Refuse(name, "is not supported by this processor");
+  }
   if (name.empty()) {
+    if (SupportsAvx512Bf16()) return {&avx512_bf16::kTable, {}};
     return {SupportsAvx512() ? &avx512::kTable : SupportsAvx2() ? &avx2::kTable : &plain::kTable, {}};
   }
 #else

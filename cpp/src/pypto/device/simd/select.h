@@ -14,7 +14,8 @@ struct Selection {
   std::string error;  // for the user; empty when there is a table
 };
 
-// The set called `name` ("plain", "avx2", "avx512"); the best one the processor runs when empty. Thread-safe.
+// The set called `name` ("plain", "avx2", "avx512", "avx512_bf16"; "neon"); the best one the processor runs when empty.
+// Thread-safe.
 Selection SelectKernels(std::string_view name);
 
 // SelectKernels of the environment variable PYPTO_SIMD, read at the first call. Thread-safe.

@@ -69,10 +69,8 @@ constexpr KernelTable MakeTable() {
       .transpose = {Transpose<uint8_t>, Transpose<uint16_t>, Transpose<uint32_t>, Transpose<uint64_t>},
       .gemm_rows = kGemmRows,
       .gemm_columns = kGemmColumns,
-      .pack_a = PackA,
-      .pack_b = PackB,
-      .gemm = Gemm,
-      .add_integers = AddIntegers,
+      .most_stream_rows = kMostDirectRows,
+      .gemm = {kFloatGemm, kBf16Gemm, kUnitsGemm<Int8Units>},
   };
   FillRows<float>(table.rows[kKindF32]);
   FillRows<int32_t>(table.rows[kKindI32]);
