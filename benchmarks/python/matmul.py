@@ -1,0 +1,64 @@
+"""Matrix products on the mock against torch on one thread; operands resident, whole calls. Set PYPTO_MOCK_CORES=1."""
+
+import argparse
+from pathlib import Path
+
+import torch
+
+import pypto
+from harness import Candidate, measure, pin, report
+from pypto import ir
+from pypto.runtime import ChipWorker, RunConfig
+
+DTYPES = {
+    "fp32": (torch.float32, pypto.DT_FP32, pypto.DT_FP32),
+    "fp16": (torch.float16, pypto.DT_FP16, pypto.DT_FP16),
+    "bf16": (torch.bfloat16, pypto.DT_BF16, pypto.DT_BF16),
+    "int8": (torch.int8, pypto.DT_INT8, pypto.DT_INT32),
+}
+SHAPES = [(size, size, size) for size in (256, 512, 1024)] + [(m, 1024, 4096) for m in (1, 4, 16)]
+
+
+def kernel(m: int, k: int, n: int, dtype: object, out_dtype: object) -> object:
+    @pypto.frontend.jit
+    def product(a: pypto.Tensor([m, k], dtype), b: pypto.Tensor([k, n], dtype), c: pypto.Tensor([m, n], out_dtype)):
+        c[:] = pypto.matmul(a, b, out_dtype)
+
+    return product
+
+
+def values(shape: tuple[int, int], dtype: torch.dtype) -> torch.Tensor:
+    if dtype == torch.int8:
+        return torch.randint(-128, 128, shape, dtype=dtype)
+    return torch.randn(shape).to(dtype)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--dtypes", nargs="*", default=list(DTYPES), choices=list(DTYPES))
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    pin()
+    figures: dict[str, dict[str, float]] = {}
+    with ChipWorker(config=RunConfig()) as worker:
+        for name in options.dtypes:
+            torch_dtype, dtype, out_dtype = DTYPES[name]
+            for m, k, n in SHAPES:
+                a, b = values((m, k), torch_dtype), values((k, n), torch_dtype)
+                handle = worker.register(ir.compile(kernel(m, k, n, dtype, out_dtype)))
+                left, right = (worker.alloc_tensor(tuple(t.shape), t.dtype, init=t) for t in (a, b))
+                out = worker.alloc_tensor((m, n), torch.int32 if name == "int8" else torch_dtype)
+                peer = torch._int_mm if name == "int8" else torch.mm
+                ours = Candidate("pypto", lambda h=handle, x=left, y=right, z=out: h(x, y, z))
+                theirs = Candidate("torch", lambda f=peer, x=a, y=b: f(x, y))
+                for who, row in measure([ours, theirs], rounds=options.rounds).items():
+                    figures[f"{name} {m}x{k}x{n} {who}"] = {**row, "gops": 2 * m * k * n / row["min_ns"]}
+                pair = [figures[f"{name} {m}x{k}x{n} {who}"]["min_ns"] for who in ("pypto", "torch")]
+                print(f"{name} {m}x{k}x{n}: {pair[0]:.0f} ns, torch {pair[1]:.0f} ns, ratio {pair[0] / pair[1]:.2f}")
+    report("matrix products, one core against torch on one thread", figures, options.json)
+
+
+if __name__ == "__main__":
+    main()
