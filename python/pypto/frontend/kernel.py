@@ -93,6 +93,13 @@ class JitKernel(_core.KernelCall):
         """Compiles for a platform. Samples give shapes, dtypes and scalars that the annotations leave open."""
         return _package().ir.CompiledProgram(self.compile_image(samples, scalars, platform))
 
+    def compile_call(self, arguments: tuple[Any, ...], platform: str) -> tuple[Any, tuple[Any, ...]]:
+        """The program of a direct call with these arguments, scalars and defaults compiled in, and its tensors."""
+        count = len(self.signature.tensors)
+        scalars = self.signature.bind_scalars(arguments[count:], {}, require_all=True)
+        tensors = arguments[:count]
+        return _package().ir.CompiledProgram(self.compile_image(tensors, scalars, platform)), tensors
+
     def to_text(self, *samples: Any, **scalars: Any) -> str:
         """Listing of the traced program, before planning; arguments as those of `compile`."""
         with self._lock:

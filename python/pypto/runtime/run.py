@@ -81,20 +81,21 @@ def run(
 ) -> RunResult:
     """Compiles (or takes a CompiledProgram), dispatches once, and compares every output with `golden`.
 
+    Scalars of a kernel, and defaults of those not given, are compiled in, as in a direct call.
     `golden`: the expected tensors in order of the outputs, or a callable that makes them from the inputs as they were
     before the run; one that takes as many arguments as the kernel gets the outputs' old values as well. Without it
     `passed` says only that the dispatch succeeded.
     """
     begin = time.perf_counter()
     platform = config.platform if config is not None else "a2a3sim"
-    compiled = kernel if is_compiled(kernel) else kernel.compile(*args, platform=platform)
+    compiled, tensors = (kernel, args) if is_compiled(kernel) else kernel.compile_call(args, platform)
     expected = golden(*_golden_arguments(golden, compiled, _clones(args))) if callable(golden) else golden
     worker = current.find(compiled.platform) if config is None else current.find(*config.binding)
     own = ChipWorker(config) if worker is None and config is not None else None
     worker = own or worker or current.default_worker(compiled.platform)
     try:
-        returned = worker.run(compiled, *args)
-        outputs = _compare_all(compiled, args, returned, expected, rtol, atol)
+        returned = worker.run(compiled, *tensors)
+        outputs = _compare_all(compiled, tensors, returned, expected, rtol, atol)
     finally:
         if own is not None:
             own.close()

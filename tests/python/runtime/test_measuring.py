@@ -103,6 +103,34 @@ def test_run_takes_a_jitted_kernel(worker):
     assert torch.equal(out, x + y)
 
 
+@pypto.frontend.jit
+def scaled(
+    x: pypto.Tensor([8, 16], pypto.DT_FP32),
+    out: pypto.Tensor([8, 16], pypto.DT_FP32),
+    scale: float = 3.0,
+    plus: int = 1,
+    negate=False,
+):
+    out[:] = -(x * scale + plus) if negate else x * scale + plus
+
+
+@pytest.mark.parametrize("scalars", [(), (2.0,), (2.0, 5), (0.5, 0, True)])
+def test_run_compiles_scalars_and_defaults_in(worker, scalars):
+    x = torch.randn(8, 16)
+    scale, plus, negate = (*scalars, *(3.0, 1, False)[len(scalars) :])
+    expected = x * scale + plus
+    assert run(scaled, x, torch.empty(8, 16), *scalars, golden=-expected if negate else expected).passed
+
+
+def test_run_names_a_missing_scalar(worker):
+    @pypto.frontend.jit
+    def needs(x: pypto.Tensor([8, 16], pypto.DT_FP32), out: pypto.Tensor([8, 16], pypto.DT_FP32), scale: float):
+        out[:] = x * scale
+
+    with pytest.raises(TypeError, match="Missing required non-tensor argument 'scale'"):
+        run(needs, torch.ones(8, 16), torch.empty(8, 16))
+
+
 def test_benchmark_refuses_wrong_workers(worker, add_program):
     with pytest.raises(TypeError, match="worker"):
         benchmark(add_program, arguments(), worker=5)
