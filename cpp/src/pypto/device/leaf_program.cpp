@@ -21,6 +21,9 @@ base::Status BadLeaf(const char* what, uint32_t index) {
   return base::MakeStatus(StatusCode::kProgramFormat, "a leaf of the plan makes no sense: %s (%u)", what, index);
 }
 
+// What a core takes at a time should last so long.
+constexpr double kLeastClaimNs = 2'000;
+
 // Copies of fewer bytes stay in the caches, where the next reader finds them.
 constexpr double kLeastStreamed = 4 << 20;
 
@@ -272,6 +275,7 @@ class LeafBuilder {
     elements = Updated(elements);
     for (const program::LeafOp& op : leaf_.ops) out_.tile_ns += elements * ElementCost(op);
     if (out_.kind == program::LeafKind::kCube) out_.tile_ns = elements * static_cast<double>(leaf_.k_extent) / 40;
+    out_.least_tiles = std::max(static_cast<int64_t>(kLeastClaimNs / std::max(out_.tile_ns, 1.0)), int64_t{1});
   }
 
   double Cells(const Extents& extents) const {

@@ -131,7 +131,10 @@ struct LeafProgram {
   std::vector<uint64_t> number_bits;  // when constant_numbers
   int64_t pointer_bytes = 0;          // the tile's access pointers, at the start of the scratch arena
   int64_t scratch_bytes = 0;
-  double tile_ns = 0;  // rough time of one full tile on one core
+  double tile_ns = 0;            // rough time of one full tile on one core
+  int64_t least_tiles = 1;       // that are worth handing to a core
+  uint32_t number = 0;           // among all leaves of the executable
+  uint32_t first_operation = 0;  // the same of its first operation
   uint32_t place = 0;
   std::string subject;  // of a whole leaf: name of its first operand, for faults
 };

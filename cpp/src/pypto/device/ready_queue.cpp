@@ -9,8 +9,15 @@ namespace pypto::device {
 namespace {
 
 constexpr int kSpins = 4000;  // about 50 µs
-constexpr int64_t kChunksPerCore = 4;
-constexpr double kLeastChunkNs = 2'000;
+constexpr int64_t kSharesPerCore = 2;
+
+// Whole columns of the tiles of a product share packed panels of B: they are taken together when there are enough of
+// them for all cores.
+int64_t UnitOf(const LeafRecord& leaf, int64_t shares) {
+  if (leaf.program->kind != program::LeafKind::kCube) return 1;
+  const int64_t down = leaf.grid[leaf.program->rank - 2];
+  return down > 1 && leaf.tiles >= down * shares ? down : 1;
+}
 
 }  // namespace
 
@@ -25,6 +32,7 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
   task_ = &task;
   nodes_ = task.graph.nodes;
   leaves_ = static_cast<uint32_t>(task.leaves.size());
+  shares_ = kSharesPerCore * int64_t{cores};
   Reserve(nodes_);
   constexpr auto kRelaxed = std::memory_order_relaxed;
   for (uint32_t i = 0; i < nodes_; ++i) {
@@ -34,8 +42,8 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
     if (i >= leaves_) continue;
     const LeafRecord& leaf = task.leaves[i];
     state.tiles = leaf.tiles;
-    const auto least = static_cast<int64_t>(kLeastChunkNs / std::max(leaf.program->tile_ns, 1.0));
-    state.chunk = std::max({int64_t{1}, least, leaf.tiles / (int64_t{cores} * kChunksPerCore)});
+    state.least = leaf.program->least_tiles;
+    state.unit = UnitOf(leaf, shares_);
     state.next.store(0, kRelaxed);
     state.left.store(leaf.tiles, kRelaxed);
   }
@@ -46,14 +54,7 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
 }
 
 bool ReadyQueue::Next(Claim* claim) {
-  if (claim->node != Claim::kNone) {
-    claim->node = Finish(claim);
-    if (claim->node != Claim::kNone) {
-      claim->first = 0;
-      claim->last = states_[claim->node].tiles;
-      return true;
-    }
-  }
+  if (claim->node != Claim::kNone && GoOn(claim)) return true;
   for (int spins = 0;;) {
     uint32_t head = head_.load(std::memory_order_acquire);
     const uint32_t node = head < nodes_ ? ready_[head].load(std::memory_order_acquire) : Claim::kNone;
@@ -62,26 +63,48 @@ bool ReadyQueue::Next(Claim* claim) {
       Wait(head, &spins);
       continue;
     }
-    State& state = states_[node];
-    const int64_t first = state.next.fetch_add(state.chunk, std::memory_order_relaxed);
-    if (first + state.chunk >= state.tiles) head_.compare_exchange_strong(head, head + 1, std::memory_order_acq_rel);
-    if (first >= state.tiles) continue;
-    claim->node = node;
-    claim->first = first;
-    claim->last = std::min(first + state.chunk, state.tiles);
-    return true;
+    const bool taken = Take(node, claim);
+    if (!taken || claim->last == states_[node].tiles) {
+      head_.compare_exchange_strong(head, head + 1, std::memory_order_acq_rel);
+    }
+    if (taken) return true;
   }
 }
 
-uint32_t ReadyQueue::Finish(Claim* claim) {
-  State& state = states_[claim->node];
-  const int64_t tiles = claim->last - claim->first;
-  if (tiles != state.tiles && state.left.fetch_sub(tiles, std::memory_order_acq_rel) != tiles) return Claim::kNone;
-  return Release(claim->node, Claim::kNone, claim);
+bool ReadyQueue::Take(uint32_t node, Claim* claim) {
+  State& state = states_[node];
+  int64_t first = state.next.load(std::memory_order_relaxed);
+  while (first < state.tiles) {
+    int64_t tiles = std::max((state.tiles - first) / shares_, state.least);
+    if (state.unit > 1) tiles = (tiles + state.unit - 1) / state.unit * state.unit;
+    const int64_t last = std::min(first + tiles, state.tiles);
+    if (!state.next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
+    claim->node = node;
+    claim->first = first;
+    claim->last = last;
+    return true;
+  }
+  return false;
 }
 
-// `node` has ended; `keep` is what this core goes on with.
-uint32_t ReadyQueue::Release(uint32_t node, uint32_t keep, Claim* claim) {
+// The claim is done: what the core does next without a look at the list.
+bool ReadyQueue::GoOn(Claim* claim) {
+  State& state = states_[claim->node];
+  const int64_t tiles = claim->last - claim->first;
+  if (tiles != state.tiles && state.left.fetch_sub(tiles, std::memory_order_acq_rel) != tiles) {
+    return Take(claim->node, claim);
+  }
+  claim->kept = claim->liked = Claim::kNone;
+  Release(claim->node, claim);
+  if (claim->kept == Claim::kNone) return claim->liked != Claim::kNone && Take(claim->liked, claim);
+  claim->node = claim->kept;
+  claim->first = 0;
+  claim->last = states_[claim->node].tiles;
+  return true;
+}
+
+// `node` has ended.
+void ReadyQueue::Release(uint32_t node, Claim* claim) {
   ++claim->ended;
   const TaskGraph& graph = task_->graph;
   for (uint32_t i = graph.first[node]; i < graph.first[node + 1]; ++i) {
@@ -89,14 +112,14 @@ uint32_t ReadyQueue::Release(uint32_t node, uint32_t keep, Claim* claim) {
     State& state = states_[next];
     if (state.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
     if (next >= leaves_) {
-      keep = Release(next, keep, claim);  // joins follow leaves only: no deeper
-    } else if (keep == Claim::kNone && state.tiles <= state.chunk) {
-      keep = next;
+      Release(next, claim);  // joins follow leaves only: no deeper
+    } else if (claim->kept == Claim::kNone && state.tiles <= state.least) {
+      claim->kept = next;
     } else {
       Publish(next);
+      if (claim->liked == Claim::kNone) claim->liked = next;
     }
   }
-  return keep;
 }
 
 void ReadyQueue::Publish(uint32_t node) {

@@ -36,6 +36,23 @@ struct LeafRecord {
   int64_t tiles = 0;
 };
 
+// Coordinates at which tile number `tile` begins: the last dim fastest; in a product its rows fastest, so that
+// neighbours share columns of B.
+inline void PlaceTile(const LeafRecord& record, int64_t tile, int64_t* begin) noexcept {
+  const LeafProgram& leaf = *record.program;
+  const auto place = [&](int dim) {
+    begin[dim] = tile % record.grid[dim] * leaf.tile[dim];
+    tile /= record.grid[dim];
+  };
+  int dim = leaf.rank - 1;
+  if (leaf.kind == program::LeafKind::kCube) {
+    place(dim - 1);
+    place(dim);
+    dim -= 2;
+  }
+  for (; dim >= 0; --dim) place(dim);
+}
+
 // Memory for records that are all dropped at once. Owned by a Task. Thread rule: one thread at a time.
 class RecordArena {
  public:
