@@ -1,7 +1,8 @@
 """Kernels that move data and kernels of several operations, beside torch eager: ratio, bandwidth, geometric means.
 
 One thread each by default; `--cores 2` gives the mock's device and torch two. `--only WORD,…` keeps the rows whose name
-holds one of them. Every kernel is compared with torch before it is timed.
+holds one of them. Every kernel is compared with torch before it is timed. `of roof` is the share of what the cores can
+do, as measured at the start: arithmetic of the products or memory, whichever takes longer.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import torch
 
 import kernels_models
 import kernels_moves
+import peaks
 from harness import Candidate, machine, measure, pin
 from kernels_moves import Row
 from pypto import ir
@@ -51,7 +53,7 @@ def check(row: Row) -> None:
 
 def time_row(worker: ChipWorker, row: Row, rounds: int, cores: int) -> dict[str, float]:
     """Checks the kernel on host tensors, then times it on resident ones beside torch."""
-    compiled = ir.compile(row.kernel)
+    compiled = ir.compile(row.kernel, *row.inputs, *row.outputs)
     handle = worker.register(compiled)
     handle(*row.inputs, *row.outputs)
     check(row)
@@ -86,7 +88,9 @@ def main() -> None:
     torch.manual_seed(0)
     bandwidth = copy_bandwidth()
     print(f"copy bandwidth {bandwidth:.1f} GB/s (read + written), {arguments.cores} core(s); minima, microseconds")
-    print(f"{'':34} {'pypto':>10} {'torch':>10} {'ratio':>7} {'GB/s':>7} {'of copy':>8}")
+    roof = peaks.measure_roof(arguments.cores)
+    print(roof)
+    print(f"{'':34} {'pypto':>10} {'torch':>10} {'ratio':>7} {'of roof':>8} {'GB/s':>7} {'of copy':>8}")
     table: dict[str, dict[str, float]] = {}
     families = {"moves": kernels_moves.rows(), "composites": kernels_models.rows()}
     means: dict[str, float] = {}
@@ -100,12 +104,15 @@ def main() -> None:
                 rate = row.moved / figures["pypto"]
                 ratio = figures["pypto"] / figures["torch"]
                 ratios.append(ratio)
+                moved = row.moved or sum(tensor.nbytes for tensor in (*row.inputs, *row.outputs))
+                reached = roof.fraction(figures["pypto"], row.operations, row.unit, moved)
                 table[row.name] = figures | {"ratio": ratio, "gb_per_s": rate, "of_copy": rate / bandwidth}
+                table[row.name]["of_roof"] = reached
                 share = f"{rate:7.1f} {rate / bandwidth:7.0%}" if row.moved else ""
                 loses = "  slower" if ratio > 1 else ""
                 print(
                     f"{row.name:34} {figures['pypto'] / 1e3:10.1f} {figures['torch'] / 1e3:10.1f} {ratio:7.2f} "
-                    f"{share}{loses}",
+                    f"{reached:8.0%} {share}{loses}",
                     flush=True,
                 )
             if ratios:

@@ -1,13 +1,20 @@
 """Kernels of several operations, as models use them, each beside torch: the rows of kernels_composite.py."""
 
-import math
+import sys
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
 import pypto
 from kernels_moves import Row
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "kernels"))
+
+from flash_attention import flash_attention_kernel  # noqa: E402
+from paged_attention import paged_attention_kernel  # noqa: E402
 
 TOKENS, HIDDEN, INNER = 512, 1024, 4096
 HEADS, LENGTH, HEAD = 8, 512, 64
@@ -37,81 +44,25 @@ def _swiglu(name: str) -> Row:
     down = (torch.randn(INNER, HIDDEN) / INNER**0.5).to(kind)
     peer: Callable[[], object] = lambda: (F.silu(x @ gate) * (x @ up)) @ down  # noqa: E731
     inputs = (x, gate, up, down)
-    return Row(f"SwiGLU {name}", swiglu, inputs, (torch.empty_like(x),), peer, allowed=1e-5 if name == "fp32" else 2e-2)
+    row = Row(f"SwiGLU {name}", swiglu, inputs, (torch.empty_like(x),), peer, allowed=1e-5 if name == "fp32" else 2e-2)
+    return replace(row, operations=6.0 * TOKENS * HIDDEN * INNER, unit=name)
 
 
 def _prefill(name: str) -> Row:
     tile, kind = {"fp32": (pypto.DT_FP32, torch.float32), "bf16": (pypto.DT_BF16, torch.bfloat16)}[name]
-    block = 128
-
-    @pypto.frontend.jit
-    def prefill(
-        query: pypto.Tensor([HEADS, LENGTH, HEAD], tile),
-        key: pypto.Tensor([HEADS, LENGTH, HEAD], tile),
-        value: pypto.Tensor([HEADS, LENGTH, HEAD], tile),
-        out: pypto.Tensor([HEADS, LENGTH, HEAD], tile),
-    ):
-        for head in pypto.loop(HEADS, name="heads"):
-            for row in pypto.loop(0, LENGTH, block, name="queries"):
-                q = query[head, row : row + block, :]
-                largest = pypto.full([block, 1], -1e30, pypto.DT_FP32)
-                total = pypto.zeros(block, 1)
-                result = pypto.zeros(block, HEAD)
-                for column in pypto.loop(0, row + block, block, name="keys"):
-                    k, v = key[head, column : column + block, :], value[head, column : column + block, :]
-                    scores = pypto.matmul(q, k, pypto.DT_FP32, b_trans=True) * (1.0 / math.sqrt(HEAD))
-                    if column + block > row:
-                        scores = scores + pypto.triu(pypto.full([block, block], -1e30, pypto.DT_FP32), row - column + 1)
-                    now = pypto.maximum(largest, pypto.amax(scores, -1, keepdim=True))
-                    share = pypto.exp(scores - now)
-                    correction = pypto.exp(largest - now)
-                    total = total * correction + pypto.sum(share, -1, keepdim=True)
-                    result = result * correction + pypto.matmul(pypto.cast(share, tile), v, pypto.DT_FP32)
-                    largest = now
-                out[head, row : row + block, :] = pypto.cast(result / total, tile)
-
     q, k, v = (torch.randn(HEADS, LENGTH, HEAD).to(kind) for _ in range(3))
     peer: Callable[[], object] = lambda: F.scaled_dot_product_attention(  # noqa: E731
         q[None], k[None], v[None], is_causal=True
     )[0]
+    kernel = flash_attention_kernel(HEADS, HEAD, 128, tile)
     allowed = 1e-5 if name == "fp32" else 2e-2
-    return Row(f"attention prefill {name}", prefill, (q, k, v), (torch.empty_like(q),), peer, allowed=allowed)
+    row = Row(f"attention prefill {name}", kernel, (q, k, v), (torch.empty_like(q),), peer, allowed=allowed)
+    return replace(row, operations=2.0 * HEADS * LENGTH * (LENGTH + 1) * HEAD, unit=name)
 
 
 def _paged() -> Row:
     kv_heads, group = 2, 4
     pages = BATCH * PAGES
-
-    @pypto.frontend.jit
-    def paged(
-        query: pypto.Tensor([BATCH, kv_heads, group, HEAD], pypto.DT_BF16),
-        key_cache: pypto.Tensor([pages, kv_heads, PAGE, HEAD], pypto.DT_BF16),
-        value_cache: pypto.Tensor([pages, kv_heads, PAGE, HEAD], pypto.DT_BF16),
-        block_table: pypto.Tensor([BATCH, PAGES], pypto.DT_INT32),
-        lengths: pypto.Tensor([BATCH], pypto.DT_INT32),
-        out: pypto.Tensor([BATCH, kv_heads, group, HEAD], pypto.DT_BF16),
-    ):
-        for sequence in pypto.loop(BATCH, name="sequences"):
-            length = lengths[sequence]
-            for head in pypto.loop(kv_heads, name="kv_heads"):
-                q = query[sequence, head, :, :]
-                largest = pypto.full([group, 1], -1e30, pypto.DT_FP32)
-                total = pypto.zeros(group, 1)
-                result = pypto.zeros(group, HEAD)
-                for page in pypto.loop(pypto.ceildiv(length, PAGE), name="pages"):
-                    block = block_table[sequence, page]
-                    valid = [pypto.min(PAGE, length - page * PAGE), HEAD]
-                    k = pypto.view(key_cache[block, head, :, :], [PAGE, HEAD], [0, 0], valid_shape=valid)
-                    v = pypto.view(value_cache[block, head, :, :], [PAGE, HEAD], [0, 0], valid_shape=valid)
-                    scores = pypto.matmul(q, k, pypto.DT_FP32, b_trans=True) * (1.0 / math.sqrt(HEAD))
-                    now = pypto.maximum(largest, pypto.amax(scores, -1, keepdim=True))
-                    share = pypto.exp(scores - now)
-                    correction = pypto.exp(largest - now)
-                    total = total * correction + pypto.sum(share, -1, keepdim=True)
-                    result = result * correction + pypto.matmul(pypto.cast(share, pypto.DT_BF16), v, pypto.DT_FP32)
-                    largest = now
-                out[sequence, head, :, :] = pypto.cast(result / total, pypto.DT_BF16)
-
     query = torch.randn(BATCH, kv_heads, group, HEAD, dtype=torch.bfloat16)
     keys, values = (torch.randn(pages, kv_heads, PAGE, HEAD, dtype=torch.bfloat16) for _ in range(2))
     table = torch.randperm(pages).reshape(BATCH, PAGES).int()
@@ -122,8 +73,10 @@ def _paged() -> Row:
         k, v = (cache[table.long()].transpose(1, 2).reshape(BATCH, kv_heads, CONTEXT, HEAD) for cache in (keys, values))
         return F.scaled_dot_product_attention(query, k, v)
 
+    kernel = paged_attention_kernel((kv_heads, group), HEAD, (pages, PAGE), PAGES)
     inputs = (query, keys, values, table, lengths)
-    return Row("paged decode bf16", paged, inputs, (torch.empty_like(query),), peer, allowed=2e-2)
+    row = Row("paged decode bf16", kernel, inputs, (torch.empty_like(query),), peer, allowed=2e-2)
+    return replace(row, operations=4.0 * query.numel() * CONTEXT, unit="bf16")
 
 
 def _gate() -> Row:
@@ -149,7 +102,8 @@ def _gate() -> Row:
         return values / values.sum(-1, keepdim=True), best
 
     outputs = (torch.empty(GATE_TOKENS, BEST), torch.empty(GATE_TOKENS, BEST, dtype=torch.int32))
-    return Row("MoE gate 8 of 256", gate, (x, weight), outputs, peer, allowed=1e-5)
+    row = Row("MoE gate 8 of 256", gate, (x, weight), outputs, peer, allowed=1e-5)
+    return replace(row, operations=2.0 * GATE_TOKENS * HIDDEN * EXPERTS)
 
 
 def _int8() -> Row:
@@ -176,7 +130,9 @@ def _int8() -> Row:
         product = torch._int_mm((x / scale).round().to(torch.int8), weight)
         return product.float() * scale * weight_scale
 
-    return Row("INT8 projection", projection, (x, weight, weight_scale), (torch.empty(TOKENS, HIDDEN),), peer, 0, 1e-2)
+    outputs = (torch.empty(TOKENS, HIDDEN),)
+    row = Row("INT8 projection", projection, (x, weight, weight_scale), outputs, peer, allowed=1e-2)
+    return replace(row, operations=2.0 * TOKENS * HIDDEN * HIDDEN, unit="int8")
 
 
 def rows() -> list[Row]:

@@ -24,6 +24,8 @@ class Row:
     allowed: float = 0.0  # largest error, relative to the largest magnitude
     copies: bool = False  # held against the copy bandwidth
     updates: bool = False  # the outputs are inputs too: torch starts from clones of them
+    operations: float = 0.0  # of the products, for the roofline; a multiply-add counts as two
+    unit: str = "fp32"  # what computes them
 
 
 def _random(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:

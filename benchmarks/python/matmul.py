@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+import peaks
 import pypto
 from harness import Candidate, measure, pin, report
 from pypto import ir
@@ -41,6 +42,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     pin()
+    roof = peaks.measure_roof()
+    print(roof)
     figures: dict[str, dict[str, float]] = {}
     with ChipWorker(config=RunConfig()) as worker:
         for name in options.dtypes:
@@ -56,7 +59,12 @@ def main() -> None:
                 for who, row in measure([ours, theirs], rounds=options.rounds).items():
                     figures[f"{name} {m}x{k}x{n} {who}"] = {**row, "gops": 2 * m * k * n / row["min_ns"]}
                 pair = [figures[f"{name} {m}x{k}x{n} {who}"]["min_ns"] for who in ("pypto", "torch")]
-                print(f"{name} {m}x{k}x{n}: {pair[0]:.0f} ns, torch {pair[1]:.0f} ns, ratio {pair[0] / pair[1]:.2f}")
+                reached = roof.fraction(pair[0], 2.0 * m * k * n, name, sum(t.nbytes for t in (left, right, out)))
+                figures[f"{name} {m}x{k}x{n} pypto"]["of_roof"] = reached
+                print(
+                    f"{name} {m}x{k}x{n}: {pair[0]:.0f} ns, torch {pair[1]:.0f} ns, ratio {pair[0] / pair[1]:.2f}, "
+                    f"{reached:.0%} of the roof"
+                )
     report("matrix products, one core against torch on one thread", figures, options.json)
 
 

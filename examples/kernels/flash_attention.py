@@ -9,40 +9,46 @@ from _report import check
 
 import pypto
 
+
+def flash_attention_kernel(heads: int, width: int, block: int, dtype: pypto.DataType):
+    """A kernel for `heads` heads of `width` in blocks of `block` queries and keys, any number of them."""
+
+    @pypto.frontend.jit
+    def flash_attention(
+        query: pypto.Tensor([heads, pypto.DYNAMIC, width], dtype),
+        key: pypto.Tensor([heads, pypto.DYNAMIC, width], dtype),
+        value: pypto.Tensor([heads, pypto.DYNAMIC, width], dtype),
+        out: pypto.Tensor([heads, pypto.DYNAMIC, width], dtype),
+    ):
+        pypto.set_vec_tile_shapes(block, 64)
+        pypto.set_cube_tile_shapes([block, block], [64, 64], [64, 64])
+        length = query.shape[1]
+        for head in pypto.loop(heads, name="heads"):
+            for row in pypto.loop(0, length, block, name="queries"):
+                q = query[head, row : row + block, :]
+                largest = pypto.full([block, 1], -1e30, pypto.DT_FP32)
+                total = pypto.zeros(block, 1)
+                result = pypto.zeros(block, width)
+                for column in pypto.loop(0, pypto.min(row + block, length), block, name="keys"):
+                    k, v = key[head, column : column + block, :], value[head, column : column + block, :]
+                    scores = pypto.matmul(q, k, pypto.DT_FP32, b_trans=True) * (1.0 / math.sqrt(width))
+                    if column + block > row:
+                        # Keys after the query: above the diagonal that starts at `row - column`.
+                        scores = scores + pypto.triu(pypto.full([block, block], -1e30, pypto.DT_FP32), row - column + 1)
+                    now = pypto.maximum(largest, pypto.amax(scores, -1, keepdim=True))
+                    share = pypto.exp(scores - now)
+                    correction = pypto.exp(largest - now)
+                    total = total * correction + pypto.sum(share, -1, keepdim=True)
+                    update = pypto.matmul(pypto.cast(share, dtype), v, pypto.DT_FP32)
+                    result = result * correction + update
+                    largest = now
+                out[head, row : row + block, :] = pypto.cast(result / total, dtype)
+
+    return flash_attention
+
+
 HEADS, HEAD = 4, 64
-QUERIES, KEYS = 32, 32  # rows per block
-
-
-@pypto.frontend.jit
-def flash_attention(
-    query: pypto.Tensor([HEADS, pypto.DYNAMIC, HEAD], pypto.DT_FP16),
-    key: pypto.Tensor([HEADS, pypto.DYNAMIC, HEAD], pypto.DT_FP16),
-    value: pypto.Tensor([HEADS, pypto.DYNAMIC, HEAD], pypto.DT_FP16),
-    out: pypto.Tensor([HEADS, pypto.DYNAMIC, HEAD], pypto.DT_FP16),
-):
-    pypto.set_vec_tile_shapes(QUERIES, 64)
-    pypto.set_cube_tile_shapes([32, 32], [64, 64], [64, 64])
-    length = query.shape[1]
-    for head in pypto.loop(HEADS, name="heads"):
-        for row in pypto.loop(0, length, QUERIES, name="queries"):
-            q = query[head, row : row + QUERIES, :]
-            largest = pypto.full([QUERIES, 1], -1e30, pypto.DT_FP32)
-            total = pypto.zeros(QUERIES, 1)
-            result = pypto.zeros(QUERIES, HEAD)
-            for column in pypto.loop(0, pypto.min(row + QUERIES, length), KEYS, name="keys"):
-                k, v = key[head, column : column + KEYS, :], value[head, column : column + KEYS, :]
-                scores = pypto.matmul(q, k, pypto.DT_FP32, b_trans=True) * (1.0 / math.sqrt(HEAD))
-                if column + KEYS > row:
-                    # Keys after the query: above the diagonal that starts at `row - column`.
-                    scores = scores + pypto.triu(pypto.full([QUERIES, KEYS], -1e30, pypto.DT_FP32), row - column + 1)
-                now = pypto.maximum(largest, pypto.amax(scores, -1, keepdim=True))
-                share = pypto.exp(scores - now)
-                correction = pypto.exp(largest - now)
-                total = total * correction + pypto.sum(share, -1, keepdim=True)
-                update = pypto.matmul(pypto.cast(share, pypto.DT_FP16), v, pypto.DT_FP32)
-                result = result * correction + update
-                largest = now
-            out[head, row : row + QUERIES, :] = pypto.cast(result / total, pypto.DT_FP16)
+flash_attention = flash_attention_kernel(HEADS, HEAD, 32, pypto.DT_FP16)
 
 
 def main() -> None:
