@@ -23,5 +23,6 @@ void bind_log(nanobind::module_& module);
 void bind_testing(nanobind::module_& module);
 void bind_prebuilt(nanobind::module_& module);
 void bind_probe(nanobind::module_& module);
+void bind_profile(nanobind::module_& module);
 
 }  // namespace pypto::bindings

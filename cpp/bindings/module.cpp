@@ -37,4 +37,5 @@ NB_MODULE(_core, module) {
   pypto::bindings::bind_testing(module);
   pypto::bindings::bind_prebuilt(module);
   pypto::bindings::bind_probe(module);
+  pypto::bindings::bind_profile(module);
 }

@@ -164,6 +164,13 @@ PYPTO_C_API pypto_status pypto_registration_benchmark(pypto_registration* regist
                                                       size_t count, uint32_t rounds, uint32_t warmup,
                                                       const pypto_launch_options* options, pypto_round* times,
                                                       pypto_benchmark* benchmark);
+/* Dispatches once with every leaf timed, on the mock only: PYPTO_ERROR_UNSUPPORTED elsewhere and for device binaries.
+ * Up to `capacity` source lines are written, the longest first; *line_count is how many there are. `trace_path` (null:
+ * none) gets a JSON file for chrome://tracing or Perfetto. The `times` of the options must be null. */
+PYPTO_C_API pypto_status pypto_registration_profile(pypto_registration* registration, const pypto_argument* arguments,
+                                                    size_t count, const pypto_launch_options* options,
+                                                    const char* trace_path, pypto_profile* profile,
+                                                    pypto_profile_line* lines, size_t capacity, size_t* line_count);
 /* Dispatches without waiting; host inputs are captured before it returns. With 64 in flight it waits for the oldest.
  * `times` of the options must be null. Makes a completion. */
 PYPTO_C_API pypto_status pypto_registration_submit(pypto_registration* registration, const pypto_argument* arguments,

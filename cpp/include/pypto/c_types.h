@@ -374,6 +374,29 @@ typedef struct pypto_benchmark {
   pypto_series overhead; /* host less device less copies, per round */
 } pypto_benchmark;
 
+/* One launch timed leaf by leaf; nanoseconds. */
+typedef struct pypto_profile {
+  uint32_t struct_size;
+  uint32_t cores;
+  double device_ns; /* start to end on the device's clock */
+  double busy_ns;   /* in leaves, on all cores together */
+  uint64_t root_instances;
+  uint64_t device_tasks;
+  uint64_t leaf_tiles;
+  uint64_t dropped_runs; /* runs of tiles that are in the sums only */
+} pypto_profile;
+
+/* All operations of one source line in such a launch. Strings are cut to fit. */
+typedef struct pypto_profile_line {
+  char file[64];        /* base name */
+  char operations[128]; /* names, each once, blanks between them */
+  int32_t line;         /* of the kernel, its first line being 1; 0: unknown */
+  uint32_t reserved;    /* 0 */
+  double ns;            /* on all cores together */
+  uint64_t bytes;       /* that tiles read from memory and write to it */
+  uint64_t tiles;       /* of leaves with an operation of this line */
+} pypto_profile_line;
+
 /* ---- Options, log, timing marks --------------------------------------------------------------------------------- */
 
 typedef enum pypto_log_level {

@@ -15,6 +15,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "pypto/c_api.h"
 #include "pypto/outcome.hpp"
@@ -237,6 +238,18 @@ class Registration : public detail::Owner<pypto_registration, pypto_registration
     const pypto_status status =
         pypto_registration_benchmark(get(), Raw(arguments), arguments.size(), rounds, warmup, nullptr, nullptr, &stats);
     return detail::Finish(status, stats);
+  }
+  // Dispatches once with every leaf timed; see pypto_registration_profile.
+  Outcome<std::vector<pypto_profile_line>> Profile(Span<const Argument> arguments,
+                                                   pypto_profile* totals = nullptr) const {
+    std::vector<pypto_profile_line> lines(256);
+    size_t count = 0;
+    pypto_profile profile = PYPTO_STRUCT(pypto_profile);
+    const pypto_status status = pypto_registration_profile(get(), Raw(arguments), arguments.size(), nullptr, nullptr,
+                                                           &profile, lines.data(), lines.size(), &count);
+    if (count < lines.size()) lines.resize(count);
+    if (totals != nullptr) *totals = profile;
+    return detail::Finish(status, std::move(lines));
   }
   Outcome<pypto_workspace_report> Report() const {
     pypto_workspace_report report = PYPTO_STRUCT(pypto_workspace_report);

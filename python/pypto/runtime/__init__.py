@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from pypto._core import Completion, DeviceTensor, RegistrationHandle, WorkspaceReport, WorkspaceTask
+from pypto._core import (
+    Completion,
+    DeviceTensor,
+    LaunchProfile,
+    ProfileLeaf,
+    ProfileLine,
+    ProfileOperation,
+    ProfileRun,
+    RegistrationHandle,
+    WorkspaceReport,
+    WorkspaceTask,
+)
 from pypto.runtime.benchmark import BenchmarkStats, benchmark
 from pypto.runtime.config import RunConfig
 from pypto.runtime.dispatch import (
@@ -12,6 +23,7 @@ from pypto.runtime.dispatch import (
     keep_recorded,
 )
 from pypto.runtime.log import log
+from pypto.runtime.profile import profile
 from pypto.runtime.run import RunResult, compare_outputs, run
 from pypto.runtime.trace import trace
 from pypto.runtime.worker import ChipWorker
@@ -21,6 +33,11 @@ __all__ = [
     "ChipWorker",
     "Completion",
     "DeviceTensor",
+    "LaunchProfile",
+    "ProfileLeaf",
+    "ProfileLine",
+    "ProfileOperation",
+    "ProfileRun",
     "RegistrationHandle",
     "RunConfig",
     "RunResult",
@@ -33,6 +50,7 @@ __all__ = [
     "dispatch_kernel",
     "keep_recorded",
     "log",
+    "profile",
     "run",
     "trace",
 ]

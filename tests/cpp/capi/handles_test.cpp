@@ -155,6 +155,11 @@ std::vector<std::pair<const char*, Call>> RegistrationCalls() {
          auto s = PYPTO_STRUCT(pypto_benchmark);
          return pypto_registration_benchmark(h(b), nullptr, 0, 1, 0, nullptr, nullptr, &s);
        }},
+      {"profile",
+       [h](uint64_t b) {
+         auto s = PYPTO_STRUCT(pypto_profile);
+         return pypto_registration_profile(h(b), nullptr, 0, nullptr, nullptr, &s, nullptr, 0, nullptr);
+       }},
       {"get_report",
        [h](uint64_t b) {
          auto s = PYPTO_STRUCT(pypto_workspace_report);

@@ -185,6 +185,46 @@ TEST_F(RunTest, BenchmarkAggregatesItsRounds) {
   EXPECT_EQ(pypto_registration_release(registration), PYPTO_OK);
 }
 
+TEST_F(RunTest, AProfileNamesLinesAndWritesATrace) {
+  Add add;
+  pypto_registration* registration = nullptr;
+  ASSERT_EQ(pypto_worker_register(worker_, program_, &registration), PYPTO_OK);
+  const std::string trace = ::testing::TempDir() + "pypto_profile_test.json";
+  pypto_profile profile = PYPTO_STRUCT(pypto_profile);
+  std::array<pypto_profile_line, 4> lines{};
+  size_t count = 0;
+  const auto run = [&](const pypto_launch_options* options, const char* path) {
+    return pypto_registration_profile(registration, add.arguments.data(), 3, options, path, &profile, lines.data(),
+                                      lines.size(), &count);
+  };
+  ASSERT_EQ(run(nullptr, trace.c_str()), PYPTO_OK) << LastMessage();
+  EXPECT_EQ(add.out.data, add.expected);
+  EXPECT_GE(profile.cores, 1u);
+  EXPECT_GT(profile.device_ns, 0.0);
+  EXPECT_GE(profile.leaf_tiles, 1u);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(lines[0].operations, "add");
+  EXPECT_EQ(lines[0].bytes, 3 * add.out.data.size() * sizeof(float));
+  EXPECT_NEAR(lines[0].ns, profile.busy_ns, 1e-6 * profile.busy_ns);
+  std::ifstream file(trace);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(text, HasSubstr("\"traceEvents\""));
+  std::remove(trace.c_str());
+
+  EXPECT_EQ(run(nullptr, "/nowhere/trace.json"), PYPTO_ERROR_IO);
+  EXPECT_THAT(LastMessage(), HasSubstr("/nowhere/trace.json"));
+  pypto_times times = PYPTO_STRUCT(pypto_times);
+  pypto_launch_options options = PYPTO_STRUCT(pypto_launch_options);
+  options.times = &times;
+  EXPECT_EQ(run(&options, nullptr), PYPTO_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      pypto_registration_profile(registration, add.arguments.data(), 3, nullptr, nullptr, nullptr, nullptr, 0, &count),
+      PYPTO_ERROR_INVALID_ARGUMENT);
+  add.arguments[0].dtype = PYPTO_FP16;
+  EXPECT_EQ(run(nullptr, nullptr), PYPTO_ERROR_TYPE_MISMATCH);
+  EXPECT_EQ(pypto_registration_release(registration), PYPTO_OK);
+}
+
 struct Binary {
   Binary() {
     std::ifstream file(PYPTO_TEST_HOST_KERNELS, std::ios::binary);

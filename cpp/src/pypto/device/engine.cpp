@@ -9,6 +9,7 @@
 #include "pypto/device/control_flow.h"
 #include "pypto/device/core_scheduler.h"
 #include "pypto/device/launch_state.h"
+#include "pypto/device/leaf_profiler.h"
 #include "pypto/device/recording.h"
 #include "pypto/device/scratch.h"
 #include "pypto/device/simd/select.h"
@@ -60,7 +61,10 @@ class CoreEngine final : public Engine {
     if (fault.kind == FaultKind::kAborted && runner_.fault().raised()) fault = runner_.fault().fault();
     if (LaunchStatistics* statistics = launch_.statistics(); statistics != nullptr) {
       WriteStatistics(begin, figures, fault, launch_.header().serial, statistics);
-      if (launch_.task_block() != nullptr) std::memcpy(launch_.task_block(), statistics, sizeof(*statistics));
+      if (launch_.task_block() != nullptr) [[unlikely]] {
+        std::memcpy(launch_.task_block(), statistics, sizeof(*statistics));
+        if (!launch_.profile().empty() && !fault.any()) profiler_.End();
+      }
     }
     if (!fault.any()) [[likely]]
       return {};
@@ -85,7 +89,12 @@ class CoreEngine final : public Engine {
       return fault->Set(FaultKind::kWorkspace, 0, program.scratch_bytes(),
                         "there is no memory for the cores' local buffers");
     }
-    runner_.Begin(abort, launch_.slots());
+    LeafProfiler* profiler = nullptr;
+    if (!launch_.profile().empty()) [[unlikely]] {
+      profiler_.Begin(program, scheduler_.cores(), launch_.profile());
+      profiler = &profiler_;
+    }
+    runner_.Begin(abort, launch_.slots(), profiler);
     recorder_.Begin(launch_.task_block(), shape.budget.parallelism);
     return true;
   }
@@ -190,6 +199,7 @@ class CoreEngine final : public Engine {
   ScratchArenas scratch_;
   TaskRunner runner_;
   LaunchState launch_;
+  LeafProfiler profiler_;
   RecordingStore recordings_;
   TaskRecorder recorder_;
   Stitcher stitcher_{&recordings_, &recorder_};

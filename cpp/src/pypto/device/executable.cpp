@@ -102,6 +102,9 @@ base::Status LoadedExecutable::BuildRoots(const simd::KernelTable& kernels) {
       needed.push_back(built->guard);
       out.guarded = out.guarded || built->guard != program::kNoExpr;
       scratch_bytes_ = std::max(scratch_bytes_, built->scratch_bytes);
+      built->number = leaf_count_++;
+      built->first_operation = operation_count_;
+      operation_count_ += static_cast<uint32_t>(built->ops.size());
       out.leaves.push_back(std::move(*built));
     }
     std::sort(needed.begin(), needed.end());

@@ -67,6 +67,9 @@ class LoadedExecutable final : public Executable {
   // Control flow and sizes follow from the symbols and the scalars: launches may be stitched once for all of a shape.
   bool replayable() const noexcept { return !plan().reads_tensors; }
   int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
+  // Of all root functions.
+  uint32_t leaf_count() const noexcept { return leaf_count_; }
+  uint32_t operation_count() const noexcept { return operation_count_; }
   // Differs for every executable of the process.
   uint64_t serial() const noexcept { return serial_; }
 
@@ -87,6 +90,8 @@ class LoadedExecutable final : public Executable {
   std::vector<uint32_t> written_parameters_;
   std::vector<bool> needs_loop_;  // per expression: depends on a loop index or a slot
   int64_t scratch_bytes_ = 0;
+  uint32_t leaf_count_ = 0;
+  uint32_t operation_count_ = 0;
   uint64_t serial_ = 0;
 };
 

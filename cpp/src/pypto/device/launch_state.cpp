@@ -88,6 +88,7 @@ bool LaunchState::Open(const LoadedExecutable& executable, std::span<const std::
                        Fault* fault) {
   statistics_ = nullptr;
   task_block_ = nullptr;
+  profile_ = {};
   block_ = block;
   const auto bad = [&](std::string text) { return fault->Set(FaultKind::kBadBlock, 0, 0, std::move(text)); };
   if (block.size() < sizeof(LaunchHeader))
@@ -117,15 +118,20 @@ bool LaunchState::Open(const LoadedExecutable& executable, std::span<const std::
                       "the statistics block does not lie inside live device memory");
   }
   statistics_ = reinterpret_cast<program::LaunchStatistics*>(place);
-  return (header_.flags & program::kRecordTasks) == 0 || TranslateTaskBlock(memory, fault);
+  return (header_.flags & program::kRecordTasks) == 0 || TranslateTaskBlock(executable, memory, fault);
 }
 
-bool LaunchState::TranslateTaskBlock(const AddressMap& memory, Fault* fault) {
-  const uint64_t needed = program::TaskBlockBytes(header_.parallelism);
+bool LaunchState::TranslateTaskBlock(const LoadedExecutable& executable, const AddressMap& memory, Fault* fault) {
+  const uint64_t tasks = program::TaskBlockBytes(header_.parallelism);
+  const bool profiled = (header_.flags & program::kRecordLeaves) != 0;
+  const uint64_t needed =
+      profiled ? tasks + program::ProfileBytes(executable.leaf_count(), executable.operation_count(), 0) : tasks;
   const bool fits = header_.parallelism <= program::kMostCopies && header_.tasks_bytes >= needed;
-  task_block_ = fits ? memory.Translate(header_.tasks_address, needed) : nullptr;
-  if (task_block_ != nullptr && reinterpret_cast<uintptr_t>(task_block_) % alignof(program::TaskEntry) == 0)
+  task_block_ = fits ? memory.Translate(header_.tasks_address, profiled ? header_.tasks_bytes : needed) : nullptr;
+  if (task_block_ != nullptr && reinterpret_cast<uintptr_t>(task_block_) % alignof(program::TaskEntry) == 0) {
+    if (profiled) profile_ = {task_block_ + tasks, header_.tasks_bytes - tasks};
     return true;
+  }
   task_block_ = nullptr;
   return fault->Set(
       FaultKind::kBadAddress, 0, std::bit_cast<int64_t>(header_.tasks_address),

@@ -60,10 +60,12 @@ class LaunchState {
   program::LaunchStatistics* statistics() const noexcept { return statistics_; }
   // Null when the launch records no tasks.
   std::byte* task_block() const noexcept { return task_block_; }
+  // Where the profile goes, empty when the launch wants none.
+  std::span<std::byte> profile() const noexcept { return profile_; }
 
  private:
   uint64_t SlotAt(size_t index) const noexcept;
-  bool TranslateTaskBlock(const AddressMap& memory, Fault* fault);
+  bool TranslateTaskBlock(const LoadedExecutable& executable, const AddressMap& memory, Fault* fault);
   bool ReadValues(const LoadedExecutable& executable, Fault* fault);
   bool ComputeSizes(const LoadedExecutable& executable, Fault* fault);
   bool ComputeBudget(const LoadedExecutable& executable, Fault* fault);
@@ -83,6 +85,7 @@ class LaunchState {
   std::vector<std::byte*> slots_;
   program::LaunchStatistics* statistics_ = nullptr;
   std::byte* task_block_ = nullptr;
+  std::span<std::byte> profile_;
 };
 
 }  // namespace pypto::device

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "pypto/base/clock.h"
 #include "pypto/device/formats.h"
 #include "pypto/device/matrix.h"
 #include "pypto/device/reduction.h"
@@ -31,14 +32,20 @@ class TileRunner {
         fault_(*fault),
         pointers_(reinterpret_cast<std::byte**>(scratch)) {}
 
-  void Run(int64_t tile) {
+  // `after(i)` is called behind operation i.
+  template <typename After>
+  void Run(int64_t tile, const After& after) {
     Place(tile);
-    if (leaf_.kind == program::LeafKind::kWhole) return RunWhole();
-    ForEachBlock([this] {
+    if (leaf_.kind == program::LeafKind::kWhole) {
+      RunWhole();
+      return after(0);
+    }
+    ForEachBlock([&] {
       PlaceAccesses();
       for (size_t i = 0; i < leaf_.ops.size(); ++i) {
         if (leaf_.has_blocks) FetchNext(i);
         RunOperation(i);
+        after(i);
       }
       return true;
     });
@@ -50,10 +57,10 @@ class TileRunner {
     const int64_t down = record_.grid[leaf_.rank - 2];
     while (tile < last && (abort_ == nullptr || !abort_->load(std::memory_order_relaxed))) {
       Place(tile);
-      const int64_t column = tile % across;
-      const bool whole_rows = column == 0 && last - tile >= across;
-      const int64_t columns = std::min(across - column, last - tile);
-      const int64_t rows = whole_rows ? std::min(down - tile / across % down, (last - tile) / across) : 1;
+      const int64_t row = tile % down;
+      const bool whole_columns = row == 0 && last - tile >= down;
+      const int64_t rows = std::min(down - row, last - tile);
+      const int64_t columns = whole_columns ? std::min(across - tile / down % across, (last - tile) / down) : 1;
       RunProduct(rows, columns);
       tile += rows * columns;
     }
@@ -84,14 +91,8 @@ class TileRunner {
 
   // Without a division for the first tile, which often is the only one.
   void Place(int64_t tile) {
-    for (int dim = leaf_.rank - 1; dim >= 0; --dim) {
-      if (tile == 0) {
-        begin_[dim] = 0;
-        continue;
-      }
-      begin_[dim] = tile % record_.grid[dim] * leaf_.tile[dim];
-      tile /= record_.grid[dim];
-    }
+    if (tile != 0) return PlaceTile(record_, tile, begin_.data());
+    for (int dim = 0; dim < leaf_.rank; ++dim) begin_[dim] = 0;
   }
 
   // Calls body() for the blocks of the tile, one after another, until it gives false.
@@ -289,17 +290,38 @@ class TileRunner {
   Extents room_{};        // extents of that block
 };
 
+template <typename After>
+void RunAll(TileRunner* runner, const LeafRecord& record, int64_t first, int64_t last, const std::atomic<bool>* abort,
+            const TileFault& fault, const After& after) {
+  if (record.program->kind == program::LeafKind::kCube) {
+    runner->RunProducts(first, last);
+    return after(0);
+  }
+  for (int64_t tile = first; tile < last; ++tile) {
+    if (abort != nullptr && abort->load(std::memory_order_relaxed)) return;
+    if (fault.raised()) return;
+    runner->Run(tile, after);
+  }
+}
+
 }  // namespace
 
 void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
               int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault) {
   TileRunner runner(record, slots, kernels, scratch, abort, fault);
-  if (record.program->kind == program::LeafKind::kCube) return runner.RunProducts(first, last);
-  for (int64_t tile = first; tile < last; ++tile) {
-    if (abort != nullptr && abort->load(std::memory_order_relaxed)) return;
-    if (fault->raised()) return;
-    runner.Run(tile);
-  }
+  RunAll(&runner, record, first, last, abort, *fault, [](size_t) {});
+}
+
+void RunTilesTimed(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels,
+                   std::byte* scratch, int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault,
+                   uint64_t* ticks) {
+  TileRunner runner(record, slots, kernels, scratch, abort, fault);
+  uint64_t before = base::Ticks();
+  RunAll(&runner, record, first, last, abort, *fault, [&](size_t operation) {
+    const uint64_t now = base::Ticks();
+    ticks[operation] += now - before;
+    before = now;
+  });
 }
 
 bool BindTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,

@@ -12,11 +12,15 @@
 
 namespace pypto::device {
 
-// Tiles [first, last) of the grid, row-major. `slots`: where the memory of the launch begins. `scratch` is the core's
-// arena. Stops early when `abort` (may be null) is
-// set, or `fault` is raised, as a tile itself may do. Thread-safe for disjoint tiles and different scratch.
+// Tiles [first, last) of the grid (PlaceTile). `slots`: where the memory of the launch begins. `scratch` is the core's
+// arena. Stops early when `abort` (may be null) is set, or `fault` is raised, as a tile itself may do. Thread-safe for
+// disjoint tiles and different scratch.
 void RunTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
               int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault);
+// The same; adds to `ticks`, of each operation of the leaf, how long it takes.
+void RunTilesTimed(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels,
+                   std::byte* scratch, int64_t first, int64_t last, const std::atomic<bool>* abort, TileFault* fault,
+                   uint64_t* ticks);
 
 // One call of a kernel with everything it takes.
 struct RowsCall {

@@ -4,43 +4,62 @@
 #include "pypto/device/leaf_runner.h"
 
 namespace pypto::device {
+namespace {
 
-template <typename Queue>
-void TaskRunner::Work(Queue* queue, uint32_t core) {
-  Claim claim;
-  while (queue->Next(&claim)) {
-    RunTiles(task_->leaves[claim.node], slots_, kernels_, scratch_.At(core), claim.first, claim.last, abort_, &fault_);
+// Hands the claims of a queue to `work`, on every core.
+template <typename Queue, typename Work>
+void Share(CoreScheduler* scheduler, Queue* queue, const Work& work) {
+  struct Job {
+    Queue* queue;
+    const Work* work;
+  };
+  Job job{queue, &work};
+  scheduler->Run(
+      [](void* context, uint32_t core) {
+        const auto* shared = static_cast<Job*>(context);
+        Claim claim;
+        while (shared->queue->Next(&claim)) (*shared->work)(core, claim.node, claim.first, claim.last);
+      },
+      &job);
+}
+
+}  // namespace
+
+template <typename Work>
+bool TaskRunner::RunInOrder(const Task& task, const Work& work) {
+  for (uint32_t i = 0; i < task.leaves.size(); ++i) {
+    work(0, i, 0, task.leaves[i].tiles);
+    if (Stopped()) return false;
   }
+  return true;
+}
+
+template <typename Work>
+bool TaskRunner::RunAsGraph(const Task& task, const Work& work) {
+  if (shaken_) {
+    shaken_queue_.Begin(task);
+    Share(&scheduler_, &shaken_queue_, work);
+  } else {
+    queue_.Begin(task, scheduler_.cores());
+    Share(&scheduler_, &queue_, work);
+  }
+  return !Stopped();
 }
 
 bool TaskRunner::Run(const Task& task) {
   if (Stopped()) return false;
-  if (!task.shared) {
-    for (const LeafRecord& leaf : task.leaves) {
-      RunTiles(leaf, slots_, kernels_, scratch_.At(0), 0, leaf.tiles, abort_, &fault_);
-      if (Stopped()) return false;
-    }
-    return true;
-  }
-  task_ = &task;
-  if (shaken_) {
-    shaken_queue_.Begin(task);
-    scheduler_.Run(
-        [](void* self, uint32_t core) {
-          auto* runner = static_cast<TaskRunner*>(self);
-          runner->Work(&runner->shaken_queue_, core);
-        },
-        this);
-  } else {
-    queue_.Begin(task, scheduler_.cores());
-    scheduler_.Run(
-        [](void* self, uint32_t core) {
-          auto* runner = static_cast<TaskRunner*>(self);
-          runner->Work(&runner->queue_, core);
-        },
-        this);
-  }
-  return !Stopped();
+  const auto run = [&](uint32_t core, uint32_t leaf, int64_t first, int64_t last) {
+    RunTiles(task.leaves[leaf], slots_, kernels_, scratch_.At(core), first, last, abort_, &fault_);
+  };
+  if (profiler_ == nullptr) [[likely]]
+    return task.shared ? RunAsGraph(task, run) : RunInOrder(task, run);
+  profiler_->BeginTask(task);
+  const auto timed = [&](uint32_t core, uint32_t leaf, int64_t first, int64_t last) {
+    profiler_->Run(core, leaf, first, last, [&](uint64_t* ticks) {
+      RunTilesTimed(task.leaves[leaf], slots_, kernels_, scratch_.At(core), first, last, abort_, &fault_, ticks);
+    });
+  };
+  return task.shared ? RunAsGraph(task, timed) : RunInOrder(task, timed);
 }
 
 }  // namespace pypto::device

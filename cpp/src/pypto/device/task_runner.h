@@ -5,6 +5,7 @@
 
 #include "pypto/device/core_scheduler.h"
 #include "pypto/device/fault.h"
+#include "pypto/device/leaf_profiler.h"
 #include "pypto/device/ready_queue.h"
 #include "pypto/device/scratch.h"
 #include "pypto/device/shaken_queue.h"
@@ -26,10 +27,11 @@ class TaskRunner final : public TaskSink {
         shaken_(shake_seed != 0),
         shaken_queue_(shake_seed) {}
 
-  // Begins a launch; `slots`: where its memory begins.
-  void Begin(const std::atomic<bool>* abort, std::byte* const* slots) noexcept {
+  // Begins a launch; `slots`: where its memory begins. `profiler`: times its leaves; null: none does.
+  void Begin(const std::atomic<bool>* abort, std::byte* const* slots, LeafProfiler* profiler) noexcept {
     abort_ = abort;
     slots_ = slots;
+    profiler_ = profiler;
     fault_.Clear();
   }
   uint32_t cores() const noexcept override { return scheduler_.cores(); }
@@ -39,8 +41,11 @@ class TaskRunner final : public TaskSink {
   const TileFault& fault() const noexcept { return fault_; }
 
  private:
-  template <typename Queue>
-  void Work(Queue* queue, uint32_t core);
+  // Both give every piece of work to work(core, leaf, first, last).
+  template <typename Work>
+  bool RunInOrder(const Task& task, const Work& work);
+  template <typename Work>
+  bool RunAsGraph(const Task& task, const Work& work);
   bool Stopped() const noexcept {
     return fault_.raised() || (abort_ != nullptr && abort_->load(std::memory_order_relaxed));
   }
@@ -49,8 +54,8 @@ class TaskRunner final : public TaskSink {
   CoreScheduler& scheduler_;
   const ScratchArenas& scratch_;
   const bool shaken_;
-  const Task* task_ = nullptr;
   std::byte* const* slots_ = nullptr;
+  LeafProfiler* profiler_ = nullptr;
   const std::atomic<bool>* abort_ = nullptr;
   TileFault fault_;
   ReadyQueue queue_;

@@ -13,6 +13,13 @@
 //   LaunchStatistics  of this launch, at the start of kTaskBlockHeader bytes
 //   TaskEntry         one per device task, at most kMostTaskEntries; one more sums all further tasks
 //   TaskPools         behind each entry, one per parallel copy
+//
+// With kRecordLeaves as well, a profile lies behind TaskBlockBytes(parallelism):
+//
+//   ProfileHeader
+//   LeafEntry         one per leaf of the plan, root function after root function
+//   OpEntry           one per operation that the leaves carry out, leaf after leaf
+//   RunEntry          one per run of neighbouring tiles on one core, as many as fit
 #pragma once
 
 #include <array>
@@ -32,7 +39,8 @@ inline constexpr uint64_t kMostTaskEntries = 1024;
 inline constexpr uint32_t kMostCopies = 8;  // of the workspace
 
 enum LaunchFlags : uint16_t {
-  kRecordTasks = 1,  // write the task block
+  kRecordTasks = 1,   // write the task block
+  kRecordLeaves = 2,  // time each leaf; with kRecordTasks only
 };
 
 struct LaunchPool {
@@ -136,6 +144,54 @@ constexpr uint64_t TaskEntryBytes(uint32_t parallelism) noexcept {
 }
 constexpr uint64_t TaskBlockBytes(uint32_t parallelism) noexcept {
   return kTaskBlockHeader + (kMostTaskEntries + 1) * TaskEntryBytes(parallelism);
+}
+
+// Written when the launch has ended. Times are ticks of the device's clock.
+struct ProfileHeader {
+  uint32_t leaves = 0;
+  uint32_t operations = 0;
+  uint32_t cores = 0;
+  uint32_t reserved = 0;
+  uint64_t runs = 0;     // entries
+  uint64_t dropped = 0;  // runs that found no room; they are in the sums
+};
+
+// All tiles of one leaf of the plan.
+struct LeafEntry {
+  uint32_t first_operation = 0;
+  uint32_t operations = 0;
+  uint64_t instances = 0;
+  uint64_t tiles = 0;
+  uint64_t ticks = 0;
+};
+
+// One operation in all tiles of its leaf.
+struct OpEntry {
+  uint32_t code = 0;   // OpCode
+  uint32_t place = 0;  // index into DebugInfo::places
+  uint64_t ticks = 0;
+  uint64_t bytes = 0;  // read from memory and written to it
+};
+
+// Neighbouring tiles of one leaf of one instance, one after another on one core.
+struct RunEntry {
+  uint64_t begin_ticks = 0;
+  uint64_t end_ticks = 0;
+  uint64_t bytes = 0;
+  uint32_t leaf = 0;
+  uint32_t task = 0;
+  uint32_t number = 0;  // of the leaf in the task
+  uint32_t core = 0;
+  uint64_t tiles = 0;
+};
+
+static_assert(sizeof(ProfileHeader) == 32);
+static_assert(sizeof(LeafEntry) == 32);
+static_assert(sizeof(OpEntry) == 24);
+static_assert(sizeof(RunEntry) == 48);
+
+constexpr uint64_t ProfileBytes(uint64_t leaves, uint64_t operations, uint64_t runs) noexcept {
+  return sizeof(ProfileHeader) + leaves * sizeof(LeafEntry) + operations * sizeof(OpEntry) + runs * sizeof(RunEntry);
 }
 
 }  // namespace pypto::program

@@ -39,7 +39,10 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
       signature_(image_->plan),
       statistics_(state->table(), &state->allocator(), &state->counters(), "statistics of " + program->plan().name),
       task_blocks_(state->table(), &state->allocator(), program::TaskBlockBytes(program->plan().options.parallelism),
-                   "task records of " + program->plan().name) {
+                   "task records of " + program->plan().name),
+      profile_blocks_(state->table(), &state->allocator(),
+                      program::TaskBlockBytes(program->plan().options.parallelism) + ProfileBytesOf(program->plan()),
+                      "profile of " + program->plan().name) {
   const size_t parameters = signature_.rules().size();
   const size_t symbols = signature_.symbol_count();
   prepared_.resize(parameters);
@@ -77,6 +80,7 @@ Status Launcher::Close(const Interrupt& interrupt) {
   if (set_ != nullptr) program_->ReturnSet(std::exchange(set_, nullptr));
   first.Attach(statistics_.Release());
   first.Attach(task_blocks_.Release());
+  first.Attach(profile_blocks_.Release());
   task_block_ = 0;
   first.Attach(state_->programs().Release(std::exchange(program_, nullptr)));
   state_->RemoveLauncher(this);

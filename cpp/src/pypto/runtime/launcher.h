@@ -10,6 +10,7 @@
 
 #include "pypto/program/launch_block.h"
 #include "pypto/runtime/device_program.h"
+#include "pypto/runtime/launch_profile.h"
 #include "pypto/runtime/launch_records.h"
 #include "pypto/runtime/packed_arguments.h"
 #include "pypto/runtime/pending_launch.h"
@@ -48,6 +49,8 @@ class Launcher {
     return estimated_us_ + static_cast<double>(copied_bytes_) * kMicrosecondsPerByte;
   }
   base::Status Run(const CallOptions& options);
+  // Prepares and runs one launch that is timed leaf by leaf. kUnsupported unless the library is the mock.
+  base::Result<LaunchProfile> Profile(std::span<const ArgumentView> arguments, const CallOptions& options);
   base::Result<std::shared_ptr<PendingLaunch>> RunAsync(const Interrupt& interrupt);
   // Queues the fetch and the event of a launch that was left without them. On failure it has ended.
   base::Status Seal(const std::shared_ptr<PendingLaunch>& pending, const Interrupt& interrupt);
@@ -94,6 +97,8 @@ class Launcher {
   base::Status StageArgument(size_t index, Prepared* prepared);
   void FillHeader();
   [[gnu::cold]] void SwitchRecords(bool on);
+  base::Status CheckProfiles() const;
+  base::Result<LaunchProfile> FetchProfile(uint64_t block);
 
   base::Status CopyIn();
   base::Status CopyOut();
@@ -150,9 +155,11 @@ class Launcher {
   StagingSet* set_ = nullptr;                // kept between calls; given away by a submitted launch
   StatisticsBlocks statistics_;
   TaskBlocks task_blocks_;
-  uint64_t task_block_ = 0;    // kept between calls; given away by a submitted launch
-  LaunchRecords records_;      // of the last launch that recorded its tasks and was waited for
-  bool ignored_said_ = false;  // which options the depths per pool overrule
+  uint64_t task_block_ = 0;     // kept between calls; given away by a submitted launch
+  TaskBlocks profile_blocks_;   // task blocks with a profile behind; none is kept after it
+  uint64_t profile_block_ = 0;  // of the launch at hand
+  LaunchRecords records_;       // of the last launch that recorded its tasks and was waited for
+  bool ignored_said_ = false;   // which options the depths per pool overrule
 };
 
 }  // namespace pypto::runtime

@@ -28,6 +28,7 @@ void Launcher::SwitchRecords(bool on) {
 }
 
 void Launcher::WriteRecords(uint64_t task_block, const workspace::Budget& budget) {
+  if (profile_block_ != 0 && !log::Enabled(log::Level::kInfo)) return;
   const Status read = records_.Read(state_->table(), task_block, budget, &state_->counters());
   if (!read.ok()) {
     PYPTO_LOG(kWarning, "the workspace records of '%s' cannot be read: %s", image_->plan.name.c_str(),

@@ -30,7 +30,7 @@ Status Launcher::Run(const CallOptions& options) {
   PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
   PYPTO_RETURN_IF_ERROR(CopyOut());
   if (header().flags != 0) [[unlikely]]
-    WriteRecords(task_block_, budget_);
+    WriteRecords(header().tasks_address, budget_);
   return base::OkStatus();
 }
 
@@ -58,7 +58,7 @@ Status Launcher::RunTimed(const CallOptions& options) {
                                                     : between_events;
   if (options.times != nullptr) *options.times = times;
   if (TraceOn()) WriteSpans(times, begin, copied, ended);
-  if (header().flags != 0) WriteRecords(task_block_, budget_);
+  if (header().flags != 0) WriteRecords(header().tasks_address, budget_);
   return base::OkStatus();
 }
 
@@ -185,7 +185,9 @@ Status Launcher::WaitForEnd(const CallOptions& options) {
 
 Status Launcher::Unfinished(WaitEnd end, Status cause) {
   const std::string& kernel = image_->plan.name;
-  state_->Abandon({program_, std::exchange(set_, nullptr), &task_blocks_, std::exchange(task_block_, 0), kernel});
+  const bool profiled = profile_block_ != 0;
+  state_->Abandon({program_, std::exchange(set_, nullptr), profiled ? &profile_blocks_ : &task_blocks_,
+                   std::exchange(profiled ? profile_block_ : task_block_, 0), kernel});
   switch (end) {
     case WaitEnd::kDone: break;
     case WaitEnd::kTimedOut: return state_->TimeoutStatus(state_->config().timeout_ms.value_or(0), kernel);

@@ -60,4 +60,14 @@ Result<LaunchReport> Registration::Report(const Interrupt& interrupt) {
   return launcher_->Report(interrupt);
 }
 
+Result<LaunchProfile> Registration::Profile(std::span<const ArgumentView> arguments, const CallOptions& options) {
+  const WorkerEntry entry(*worker_, options.interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
+  return RunProfiled(arguments, options);
+}
+
+Result<LaunchProfile> Registration::RunProfiled(std::span<const ArgumentView> arguments, const CallOptions& options) {
+  return launcher_->Profile(arguments, options);
+}
+
 }  // namespace pypto::runtime

@@ -12,6 +12,7 @@
 #include "pypto/runtime/completion.h"
 #include "pypto/runtime/counters.h"
 #include "pypto/runtime/interrupt.h"
+#include "pypto/runtime/launch_profile.h"
 #include "pypto/runtime/launch_report.h"
 
 namespace pypto::runtime {
@@ -61,6 +62,8 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   // In an entered worker, after a successful Prepare with nothing in between.
   base::Status Run(const CallOptions& options = {});
   base::Result<std::shared_ptr<Completion>> RunAsync(const Interrupt& interrupt = {});
+  // In an entered worker: Prepare and Run, each leaf timed.
+  base::Result<LaunchProfile> RunProfiled(std::span<const ArgumentView> arguments, const CallOptions& options = {});
 
   // Shapes of the trailing outputs that `given` leaves out. kTypeMismatch when one of them is not a pure output or its
   // dims do not follow from the others. Needs no entered worker.
@@ -70,6 +73,8 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   base::Status Unregister(const Interrupt& interrupt = {});
   // Reads the statistics block back.
   base::Result<LaunchReport> Report(const Interrupt& interrupt = {});
+  // As Call, and times each leaf. kUnsupported for a library that is not the mock, and for device binaries.
+  base::Result<LaunchProfile> Profile(std::span<const ArgumentView> arguments, const CallOptions& options = {});
 
  private:
   friend class Worker;

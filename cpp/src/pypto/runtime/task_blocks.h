@@ -21,6 +21,8 @@ class TaskBlocks {
   // Address of a block that no launch writes.
   base::Result<uint64_t> Take();
   void Return(uint64_t address) { free_.push_back(address); }
+  // Whether no launch holds one.
+  bool all_free() const noexcept { return free_.size() == all_.size(); }
   // Frees all; first error.
   base::Status Release();
 
