@@ -153,6 +153,29 @@ void OneTile(benchmark::State& state) {
 }
 BENCHMARK(OneTile);
 
+// One leaf of 1,024 tiles of 16 elements each, with as many operations as the argument says: what the engine spends
+// per tile, its operations on 16 elements included.
+void Tiles(benchmark::State& state) {
+  constexpr int64_t kTiles = 1024;
+  PlanMaker maker("tiles");
+  const uint32_t x = maker.Parameter(DType::kFp32, {kTiles, 16});
+  const uint32_t out = maker.Parameter(DType::kFp32, {kTiles, 16});
+  LeafMaker leaf = maker.Leaf({kTiles, 16}, {1, 16});
+  program::ValueRef value = leaf.Access(x);
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    const bool last = i + 1 == state.range(0);
+    value = leaf.Op(program::OpCode::kAdd, {value, LeafMaker::Float(1)},
+                    last ? leaf.Access(out) : leaf.Local(DType::kFp32));
+  }
+  testing::Launcher launcher(testing::SingleLeaf(&maker, leaf), 1);
+  launcher.Bind({{std::vector<double>(kTiles * 16)}, {std::vector<double>(kTiles * 16)}});
+  launcher.Run();
+  for (auto _ : state) benchmark::DoNotOptimize(launcher.RunAgain().acl_code);
+  state.counters["per_tile"] =
+      benchmark::Counter(kTiles, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(Tiles)->ArgName("operations")->Arg(1)->Arg(4);
+
 // 64 independent instances, each a 256³ product through the workspace and an addition.
 std::shared_ptr<const program::Image> Products(uint32_t depth) {
   constexpr int64_t kCount = 64;

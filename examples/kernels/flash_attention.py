@@ -20,7 +20,7 @@ def flash_attention_kernel(heads: int, width: int, block: int, dtype: pypto.Data
         value: pypto.Tensor([heads, pypto.DYNAMIC, width], dtype),
         out: pypto.Tensor([heads, pypto.DYNAMIC, width], dtype),
     ):
-        pypto.set_vec_tile_shapes(block, 64)
+        pypto.set_vec_tile_shapes(block, max(block, width))
         pypto.set_cube_tile_shapes([block, block], [64, 64], [64, 64])
         length = query.shape[1]
         for head in pypto.loop(heads, name="heads"):

@@ -607,3 +607,179 @@ def log_root() -> str:
 
 def unknown_variables() -> list[str]:
     """Names in the environment that start with PYPTO_ and mean nothing."""
+
+class ProfileOperation:
+    """One operation in all tiles of its leaf."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def file(self) -> str:
+        """Base name."""
+
+    @property
+    def line(self) -> int:
+        """Of the kernel, its `def` being line 1; 0: unknown."""
+
+    @property
+    def ns(self) -> float: ...
+
+    @property
+    def bytes(self) -> int:
+        """Read from memory and written to it."""
+
+class ProfileLeaf:
+    """All instances of one leaf of the plan."""
+
+    @property
+    def leaf(self) -> int:
+        """Its number among the leaves of the plan."""
+
+    @property
+    def root(self) -> str:
+        """The root function it belongs to."""
+
+    @property
+    def kind(self) -> str:
+        """vector, cube or whole."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def operations(self) -> list[ProfileOperation]:
+        """In the order in which a tile runs them."""
+
+    @property
+    def instances(self) -> int: ...
+
+    @property
+    def tiles(self) -> int: ...
+
+    @property
+    def ns(self) -> float:
+        """On all cores together."""
+
+    @property
+    def bytes(self) -> int: ...
+
+class ProfileRun:
+    """Neighbouring tiles of one leaf of one instance, on one core."""
+
+    @property
+    def leaf(self) -> int: ...
+
+    @property
+    def task(self) -> int:
+        """Number of the device task."""
+
+    @property
+    def number(self) -> int:
+        """Of the leaf in the task."""
+
+    @property
+    def core(self) -> int: ...
+
+    @property
+    def begin_ns(self) -> float:
+        """Since the launch began on the device."""
+
+    @property
+    def ns(self) -> float: ...
+
+    @property
+    def tiles(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+class ProfileLine:
+    """All operations of one source line."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def text(self) -> str:
+        """What the line says."""
+
+    @property
+    def operations(self) -> list[str]: ...
+
+    @property
+    def ns(self) -> float:
+        """On all cores together."""
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def tiles(self) -> int:
+        """Of leaves with an operation of this line."""
+
+class LaunchProfile:
+    """One launch, timed leaf by leaf; nanoseconds and bytes."""
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def device_ns(self) -> float:
+        """Start to end on the device's clock."""
+
+    @property
+    def busy_ns(self) -> float:
+        """In leaves, on all cores together."""
+
+    @property
+    def cores(self) -> int: ...
+
+    @property
+    def root_instances(self) -> int: ...
+
+    @property
+    def device_tasks(self) -> int: ...
+
+    @property
+    def leaf_tiles(self) -> int: ...
+
+    @property
+    def dropped_runs(self) -> int:
+        """Runs that are in the sums only: a launch keeps 65,536."""
+
+    @property
+    def lines(self) -> list[ProfileLine]:
+        """By source line, the longest first."""
+
+    @property
+    def leaves(self) -> list[ProfileLeaf]:
+        """Those that ran, in the order of the plan."""
+
+    @property
+    def runs(self) -> list[ProfileRun]:
+        """In the order of their begin."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+
+    def to_json(self) -> str:
+        """to_dict() as JSON."""
+
+    def chrome_trace(self, path: object | None = None) -> str:
+        """
+        The runs as JSON for chrome://tracing or Perfetto; written to `path` when that is given.
+        """
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+def profiled_call(handle: object, *args) -> LaunchProfile:
+    """Dispatches once, timed leaf by leaf; all arguments are given."""

@@ -84,5 +84,51 @@ TEST(GraphBuilder, OnlyWhatSavesTimeIsShared) {
   EXPECT_FALSE(Window(1).Build(4, true).shared);  // one tile, in whatever order
 }
 
+// `count` instances of two leaves: one writes inner memory, the other reads it and adds to row i of memory that all
+// see.
+Window Instances(uint32_t count, uint32_t rows) {
+  Window window(2 * count, 100'000);
+  window.MakeInstances(2);
+  for (uint32_t i = 0; i < count; ++i) {
+    window.TouchInner(2 * i, 1 + i, true, Window::Row(0));
+    window.TouchInner(2 * i + 1, 1 + i, false, Window::Row(0));
+    window.Touch(2 * i + 1, 0, true, true, Window::Row(i % rows));
+  }
+  return window;
+}
+
+TEST(GraphBuilder, ManyInstancesAreNodes) {
+  Window window = Instances(32, 32);
+  const Task& task = window.Build(2, false, true);
+  EXPECT_TRUE(task.shared);
+  EXPECT_TRUE(task.by_instance);
+  EXPECT_EQ(task.graph.working, 32u);
+  EXPECT_EQ(task.graph.ready.size(), 32u);
+  EXPECT_EQ(window.edges(), 0u);
+}
+
+TEST(GraphBuilder, InstancesWaitForWhatTheyShare) {
+  Window window = Instances(64, 8);
+  const Task& task = window.Build(2, false, true);
+  ASSERT_TRUE(task.by_instance);
+  EXPECT_EQ(task.graph.ready.size(), 8u);
+  const auto before = window.Closure();
+  for (uint32_t i = 0; i < 64; ++i) {
+    for (uint32_t j = 0; j < 64; ++j) EXPECT_EQ(before[i][j], i < j && i % 8 == j % 8) << i << " " << j;
+  }
+}
+
+TEST(GraphBuilder, LeavesAreNodesWhereInstancesDoNotFillTheCores) {
+  const auto by_leaf = [](Window window, uint32_t cores, bool shaken, bool has_rooms) {
+    const Task& task = window.Build(cores, shaken, has_rooms);
+    return task.shared && !task.by_instance && task.graph.working == task.leaves.size();
+  };
+  EXPECT_TRUE(by_leaf(Instances(32, 32), 2, false, false));  // no memory for each core
+  EXPECT_TRUE(by_leaf(Instances(32, 32), 2, true, true));
+  EXPECT_TRUE(by_leaf(Instances(6, 6), 2, false, true));    // too few
+  EXPECT_TRUE(by_leaf(Instances(32, 32), 8, false, true));  // the same
+  EXPECT_TRUE(by_leaf(Instances(64, 1), 2, false, true));   // one after another, yet their first leaves side by side
+}
+
 }  // namespace
 }  // namespace pypto::device::testing

@@ -61,8 +61,16 @@ class Window {
     }
   }
 
-  const Task& Build(uint32_t cores = 4, bool shaken = true) {
-    builder_.Finish(cores, shaken, &task_);
+  // Leaf after leaf becomes an instance of `leaves` leaves.
+  void MakeInstances(uint32_t leaves) {
+    for (uint32_t i = 0; i < task_.leaves.size(); i += leaves) task_.instances.push_back(i);
+  }
+  // As Touch, in memory of the leaf's instance alone.
+  void TouchInner(uint32_t leaf, uint32_t space, bool writes, const Region& region) {
+    builder_.Touch(leaf, space, !writes, writes, region, true);
+  }
+  const Task& Build(uint32_t cores = 4, bool shaken = true, bool has_rooms = false) {
+    builder_.Finish(cores, shaken, has_rooms, &task_);
     return task_;
   }
   size_t edges() const { return task_.graph.successors.size(); }

@@ -182,6 +182,44 @@ TEST(LeafProfilerTest, EveryCoreTellsItsRuns) {
   }
 }
 
+// Row i of out = (row i of x + 1) * 2 through root-inner memory, row by row.
+std::shared_ptr<const program::Image> Steps(int64_t steps, int64_t width) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {steps, width});
+  const uint32_t out = maker.Parameter(DType::kFp32, {steps, width});
+  const uint32_t inner = maker.Storage(program::TensorClass::kRootInner, DType::kFp32, {1, width});
+  const uint32_t loop = maker.NewLoop();
+  const std::vector<program::ExprId> row = {maker.LoopIndex(loop), maker.Const(0)};
+  LeafMaker first = maker.Leaf({1, width}, {1, width});
+  first.Op(OpCode::kAdd, {first.Window(x, row), LeafMaker::Float(1)}, first.Access(inner));
+  LeafMaker second = maker.Leaf({1, width}, {1, width});
+  second.Op(OpCode::kMul, {second.Access(inner), LeafMaker::Float(2)}, second.Window(out, row));
+  const uint32_t root = maker.Root({first, second});
+  maker.SetControl({PlanMaker::Loop(loop, maker.Const(0), maker.Const(steps), maker.Const(1), {PlanMaker::Run(root)})});
+  maker.SetWorkspace({width * 4, 0, 0}, 0);
+  return maker.Finish();
+}
+
+TEST(LeafProfilerTest, ACoreRunsWholeInstancesInMemoryOfItsOwn) {
+  constexpr int64_t kSteps = 64;
+  constexpr int64_t kWidth = 16384;
+  std::vector<double> x(kSteps * kWidth);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 1000);
+  for (const uint32_t cores : {1u, 2u, 4u}) {
+    Launcher launcher(Steps(kSteps, kWidth), cores);
+    launcher.Bind({{x}, {std::vector<double>(x.size())}});
+    for (int round = 0; round < 3; ++round) {
+      const Profiled profile(&launcher, 2, 2);
+      ASSERT_EQ(profile.result.outcome.acl_code, 0) << profile.result.outcome.message;
+      for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(profile.result.values[1][i], (x[i] + 1) * 2) << i;
+      ASSERT_EQ(profile.runs.size(), 2u * kSteps);
+      std::vector<uint32_t> core_of(2 * kSteps);
+      for (const RunEntry& run : profile.runs) core_of[run.number] = run.core;
+      for (size_t i = 0; i < core_of.size(); i += 2) EXPECT_EQ(core_of[i], core_of[i + 1]);
+    }
+  }
+}
+
 TEST(LeafProfilerTest, RunsWithoutRoomStayInTheSums) {
   Launcher launcher(Chain(80));
   launcher.Bind(ChainArguments(80));

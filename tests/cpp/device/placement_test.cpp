@@ -60,8 +60,9 @@ class Placement {
 
   // Takes a block, checks where it lies and marks its bytes.
   void Take(size_t index, uint32_t copy) {
+    const uint64_t begin = pools_.BeginInstance(copy);
     const Place place = pools_.Take(list_[index], copy);
-    const Span span{place.offset, bytes_[index]};
+    const Span span{place.offset + (place.slot == kInnerSlot ? begin : 0), bytes_[index]};
     Check(span, copy);
     for (const Span& other : taken_) ASSERT_FALSE(Overlap(span, other));
     for (const auto& [outcast, block] : held_) ASSERT_FALSE(Overlap(span, block.span));

@@ -39,21 +39,21 @@ def test_lines_leaves_and_bytes(worker):
     assert isinstance(figures, LaunchProfile)
     assert torch.allclose(out, torch.exp(2 * (x @ weight)) + 1, rtol=1e-5)
     by_line = {line.line: line for line in figures.lines}
-    assert sorted(by_line) == [2, 3, 4]
-    assert by_line[2].operations == ["matmul"]
-    assert by_line[3].operations == ["mul"]
-    assert by_line[4].operations == ["exp", "add"]
+    assert sorted(by_line) == [6, 7, 8]
+    assert by_line[6].operations == ["matmul"]
+    assert by_line[7].operations == ["mul"]
+    assert by_line[8].operations == ["exp", "add"]
     assert all(line.file == "test_profile.py" for line in figures.lines)
-    assert by_line[3].text == "scaled = product * 2.0"
+    assert by_line[7].text == "scaled = product * 2.0"
     cube, vector = figures.leaves
-    assert (cube.kind, cube.line, cube.instances) == ("cube", 2, 1)
+    assert (cube.kind, cube.line, cube.instances) == ("cube", 6, 1)
     assert vector.kind == "vector"
     assert [operation.name for operation in vector.operations] == ["mul", "exp", "add"]
     across = -(-128 // 128)
     assert cube.bytes == 256 * 64 * 4 * across + cube.tiles * 64 * 128 * 4 + 256 * 128 * 4
     assert vector.bytes == 2 * 256 * 128 * 4
-    assert by_line[2].bytes == cube.bytes
-    assert by_line[3].bytes + by_line[4].bytes == vector.bytes
+    assert by_line[6].bytes == cube.bytes
+    assert by_line[7].bytes + by_line[8].bytes == vector.bytes
 
 
 def test_sums_fit_the_launch(worker):
@@ -136,7 +136,7 @@ def test_as_text_dict_and_trace(worker, tmp_path):
     figures = profile(worker.register(ir.compile(chain)), arguments)
     text = str(figures)
     assert text.startswith("chain: ")
-    for word in ("share", "GB/s", "test_profile.py:2", "matmul", "| scaled = product * 2.0"):
+    for word in ("share", "GB/s", "test_profile.py:6", "matmul", "| scaled = product * 2.0"):
         assert word in text
     assert repr(figures).startswith("<LaunchProfile of 'chain': ")
     record = figures.to_dict()
@@ -148,7 +148,7 @@ def test_as_text_dict_and_trace(worker, tmp_path):
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert len(spans) == len(figures.runs)
     assert spans[0]["name"] == "matmul"
-    assert spans[0]["args"]["line"] == "test_profile.py:2"
+    assert spans[0]["args"]["line"] == "test_profile.py:6"
     assert spans[0]["dur"] == pytest.approx(figures.runs[0].ns / 1e3, abs=1e-3)
     with pytest.raises(OSError, match="nowhere"):
         figures.chrome_trace(tmp_path / "nowhere" / "trace.json")

@@ -19,7 +19,7 @@ void BoundLaunch::Begin(const program::LaunchHeader& header) {
   calls_.reserve(kMostCalls);
 }
 
-void BoundLaunch::Update(std::span<const std::byte> block, uint64_t epoch, const LaunchState& launch,
+void BoundLaunch::Update(std::span<const std::byte> block, uint64_t epoch, LaunchState& launch,
                          const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels,
                          std::byte* scratch) {
   if (too_much_) return;
@@ -37,11 +37,12 @@ void BoundLaunch::Update(std::span<const std::byte> block, uint64_t epoch, const
   epoch_ = epoch;
 }
 
-bool BoundLaunch::Bind(const LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks,
+bool BoundLaunch::Bind(LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks,
                        const simd::KernelTable& kernels) {
   calls_.clear();
   for (const auto& task : tasks) {
     if (task->shared || !task->moves.empty()) return false;
+    launch.PlaceInner(task->inner_begin);
     for (const LeafRecord& leaf : task->leaves) {
       if (!BindTiles(leaf, launch.slots(), kernels, scratch_, kMostCalls, &calls_)) return false;
     }

@@ -35,7 +35,7 @@ class BoundLaunch {
   program::LaunchStatistics* statistics() const noexcept { return statistics_; }
 
   // `block` has been run, as `launch` read it and `tasks` did it, without a fault. `epoch`: of the memory, not 0.
-  void Update(std::span<const std::byte> block, uint64_t epoch, const LaunchState& launch,
+  void Update(std::span<const std::byte> block, uint64_t epoch, LaunchState& launch,
               const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels, std::byte* scratch);
 
  private:
@@ -48,8 +48,7 @@ class BoundLaunch {
            std::memcmp(words_.data(), block.data(), kSerialAt) == 0 &&
            std::memcmp(words_.data() + kSlotsAt, block.data() + kSlotsAt, words_.size() - kSlotsAt) == 0;
   }
-  bool Bind(const LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks,
-            const simd::KernelTable& kernels);
+  bool Bind(LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels);
 
   std::vector<std::byte> words_;
   std::span<const std::byte> block_;  // where they were read; not looked into

@@ -80,6 +80,44 @@ bool ForwardLoad(LeafProgram* program, size_t at) {
   return true;
 }
 
+// Whether the operation touches memory that may be that of `access`.
+bool MayTouch(const LeafProgram& program, const OpProgram& op, const AccessProgram& access, bool reads) {
+  const auto touches = [&](const OperandProgram& operand) {
+    if (operand.source != Source::kAccess) return false;
+    const AccessProgram& other = program.accesses[operand.index];
+    return other.storage == access.storage || (other.is_parameter && access.is_parameter);
+  };
+  return touches(op.output) || (reads && std::any_of(op.inputs.begin(), op.inputs.begin() + op.input_count, touches));
+}
+
+// Operation `at` stores a local that others read as well: its maker stores it and they read what was stored. Only where
+// each cell is stored by the tile that reads it, as it is, and nothing else touches that memory.
+bool StoreForReaders(LeafProgram* program, size_t at) {
+  const OpProgram op = program->ops[at];
+  if (op.output.source != Source::kAccess || op.inputs[0].source != Source::kLocal) return false;
+  const AccessProgram& access = program->accesses[op.output.index];
+  const uint32_t local = op.inputs[0].index;
+  const Uses uses = UsesOf(*program, local);
+  if (uses.writes != 1 || uses.writer >= at || access.format != simd::kF32 || access.extents != program->extents) {
+    return false;
+  }
+  OpProgram& maker = program->ops[uses.writer];
+  if (maker.action != Action::kCompute || maker.result != op.result || !IsDense(*program, access) ||
+      !SameShape(access, program->locals[local])) {
+    return false;
+  }
+  for (size_t i = uses.writer; i < program->ops.size(); ++i) {
+    if (i != at && MayTouch(*program, program->ops[i], access, i > uses.writer && i < at)) return false;
+  }
+  maker.output = op.output;
+  for (OpProgram& reader : program->ops) {
+    for (int input = 0; input < reader.input_count; ++input) {
+      if (IsLocal(reader.inputs[input], local)) reader.inputs[input] = op.output;
+    }
+  }
+  return true;
+}
+
 // Operation `at` stores a local that nothing else reads: its maker stores it, unless memory is touched in between.
 bool StoreAtOnce(LeafProgram* program, size_t at) {
   const OpProgram& op = program->ops[at];
@@ -103,7 +141,8 @@ bool StoreAtOnce(LeafProgram* program, size_t at) {
 void DropCopies(LeafProgram* program) {
   if (program->kind != program::LeafKind::kVector) return;
   for (size_t at = 0; at < program->ops.size();) {
-    const bool dropped = HandsOn(program->ops[at]) && (ForwardLoad(program, at) || StoreAtOnce(program, at));
+    const bool dropped = HandsOn(program->ops[at]) &&
+                         (ForwardLoad(program, at) || StoreAtOnce(program, at) || StoreForReaders(program, at));
     if (dropped) {
       program->ops.erase(program->ops.begin() + static_cast<std::ptrdiff_t>(at));
     } else {

@@ -94,7 +94,7 @@ class CoreEngine final : public Engine {
       profiler_.Begin(program, scheduler_.cores(), launch_.profile());
       profiler = &profiler_;
     }
-    runner_.Begin(abort, launch_.slots(), profiler);
+    runner_.Begin(abort, &launch_, profiler);
     recorder_.Begin(launch_.task_block(), shape.budget.parallelism);
     return true;
   }

@@ -10,6 +10,10 @@ namespace {
 constexpr double kLeastSavedNs = 10'000;
 // So many writers behind one region that several read are worth a node of their own.
 constexpr size_t kLeastJoined = 4;
+// So many instances for each core, and so much of what cores may save at most: then they take whole instances, whose
+// root-inner memory stays in their caches.
+constexpr uint32_t kInstancesPerCore = 8;
+constexpr double kWorthOfInstances = 0.8;
 
 }  // namespace
 
@@ -72,7 +76,7 @@ void GraphBuilder::OrderAgainst(List* list, const Use& use, bool drop_covered) {
     for (uint32_t i = 0; i < chunk.count; ++i) {
       const Use& other = uses_[chunk.uses[i]];
       if (Overlap(other.region, use.region)) {
-        AddEdge(other.leaf, use.leaf);
+        AddEdge(other.node, use.node);
         if (drop_covered && Covers(use.region, other.region)) continue;
       }
       chunk.uses[kept++] = chunk.uses[i];
@@ -97,8 +101,8 @@ bool GraphBuilder::FindWriters(const List& list, const Use& use) {
     for (uint32_t i = 0; i < chunk.count; ++i) {
       const Use& other = uses_[chunk.uses[i]];
       if (!Overlap(other.region, use.region)) continue;
-      others = others && other.leaf != use.leaf;
-      found_.push_back(other.leaf);
+      others = others && other.node != use.node;
+      found_.push_back(other.node);
     }
   }
   return others;
@@ -111,15 +115,15 @@ void GraphBuilder::OrderRead(uint32_t index) {
   const bool again = space.last_read != kNone && SameRegion(uses_[space.last_read].region, use.region);
   if (!again) space.join = kNone;
   space.last_read = index;
-  if (space.join != kNone) return AddEdge(space.join, use.leaf);
+  if (space.join != kNone) return AddEdge(space.join, use.node);
   if (!again) return OrderAgainst(&space.writers, use, false);
-  uint32_t to = use.leaf;
+  uint32_t to = use.node;
   if (FindWriters(space.writers, use) && found_.size() >= kLeastJoined) {
     to = space.join = static_cast<uint32_t>(nodes_.size());
     nodes_.emplace_back();
   }
   for (const uint32_t writer : found_) AddEdge(writer, to);
-  if (to != use.leaf) AddEdge(to, use.leaf);
+  if (to != use.node) AddEdge(to, use.node);
 }
 
 void GraphBuilder::Order(uint32_t index) {
@@ -136,33 +140,77 @@ void GraphBuilder::Order(uint32_t index) {
   Insert(&space.writers, index);
 }
 
-void GraphBuilder::Finish(uint32_t cores, bool shaken, Task* task) {
-  const auto leaves = static_cast<uint32_t>(task->leaves.size());
-  const double saved_at_most = task->work_ns * (1 - 1.0 / cores);
-  if (!shaken && saved_at_most < kLeastSavedNs) return;
-  if (leaves == 0 || (leaves == 1 && task->leaves[0].tiles == 1)) return;
+void GraphBuilder::Clear() {
   spaces_.assign(spaces_used_, {});
   chunks_.clear();
   edges_.clear();
   nodes_.clear();
-  for (const LeafRecord& leaf : task->leaves) {
+}
+
+double GraphBuilder::Span() const {
+  double span = 0;
+  for (const Node& node : nodes_) span = std::max(span, node.begin_ns + node.own_ns);
+  return span;
+}
+
+// With leaves as nodes. Gives the time of the longest chain.
+double GraphBuilder::OrderLeaves(const Task& task, uint32_t cores) {
+  Clear();
+  for (const LeafRecord& leaf : task.leaves) {
     const auto workers = static_cast<double>(std::min<int64_t>(cores, leaf.tiles));
     nodes_.push_back({kNone, leaf.program->tile_ns * static_cast<double>(leaf.tiles) / workers, 0});
   }
-  if (leaves > 1) {
-    for (uint32_t i = 0; i < uses_.size(); ++i) Order(i);
+  for (uint32_t i = 0; task.leaves.size() > 1 && i < uses_.size(); ++i) {
+    uses_[i].node = uses_[i].leaf;
+    Order(i);
   }
-  double span = 0;
-  for (const Node& node : nodes_) span = std::max(span, node.begin_ns + node.own_ns);
-  const double saved = std::min(saved_at_most, task->work_ns - span);
-  task->shared = shaken || saved >= kLeastSavedNs;
-  if (task->shared) Emit(task);
+  return Span();
 }
 
-void GraphBuilder::Emit(Task* task) {
+// The same with instances as nodes, each the work of one core.
+double GraphBuilder::OrderInstances(const Task& task) {
+  Clear();
+  nodes_.resize(task.instances.size());
+  uint32_t use = 0;
+  for (uint32_t instance = 0; instance < task.instances.size(); ++instance) {
+    const auto [first, end] = task.LeavesOf(instance);
+    for (uint32_t i = first; i < end; ++i) {
+      nodes_[instance].own_ns += task.leaves[i].program->tile_ns * static_cast<double>(task.leaves[i].tiles);
+    }
+    for (; use < uses_.size() && uses_[use].leaf < end; ++use) {
+      uses_[use].node = instance;
+      if (!uses_[use].inner) Order(use);
+    }
+  }
+  return Span();
+}
+
+void GraphBuilder::Finish(uint32_t cores, bool shaken, bool has_rooms, Task* task) {
+  const auto leaves = static_cast<uint32_t>(task->leaves.size());
+  const double saved_at_most = task->work_ns * (1 - 1.0 / cores);
+  if (!shaken && saved_at_most < kLeastSavedNs) return;
+  if (leaves == 0 || (leaves == 1 && task->leaves[0].tiles == 1)) return;
+  const auto instances = static_cast<uint32_t>(task->instances.size());
+  if (!shaken && has_rooms && instances >= kInstancesPerCore * cores) {
+    const double saved = std::min(saved_at_most, task->work_ns - OrderInstances(*task));
+    double longest = 0;
+    for (uint32_t i = 0; i < instances; ++i) longest = std::max(longest, nodes_[i].own_ns);
+    task->by_instance = saved >= kWorthOfInstances * saved_at_most && longest <= saved_at_most / kInstancesPerCore * 2;
+    if (task->by_instance) {
+      task->shared = true;
+      return Emit(instances, task);
+    }
+  }
+  const double saved = std::min(saved_at_most, task->work_ns - OrderLeaves(*task, cores));
+  task->shared = shaken || saved >= kLeastSavedNs;
+  if (task->shared) Emit(leaves, task);
+}
+
+void GraphBuilder::Emit(uint32_t working, Task* task) {
   TaskGraph& graph = task->graph;
   const size_t nodes = nodes_.size();
   graph.nodes = static_cast<uint32_t>(nodes);
+  graph.working = working;
   graph.first.assign(nodes + 1, 0);
   graph.predecessors.assign(nodes, 0);
   graph.successors.resize(edges_.size());

@@ -20,13 +20,15 @@ class GraphBuilder {
     uses_.clear();
     spaces_used_ = 0;
   }
-  // Leaf number `leaf` touches `region` of `space`; leaves are told in program order.
-  void Touch(uint32_t leaf, uint32_t space, bool reads, bool writes, const Region& region) {
-    uses_.push_back({leaf, space, reads, writes, region});
+  // Leaf number `leaf` touches `region` of `space`; leaves are told in program order. `inner`: no other instance
+  // touches the space.
+  void Touch(uint32_t leaf, uint32_t space, bool reads, bool writes, const Region& region, bool inner = false) {
+    uses_.push_back({leaf, leaf, space, reads, writes, inner, region});
     if (space >= spaces_used_) spaces_used_ = space + 1;
   }
-  // Fills task->graph and task->shared. `cores` that could work on it. When `shaken`, whatever has two tiles is shared.
-  void Finish(uint32_t cores, bool shaken, Task* task);
+  // Fills task->graph, task->shared and task->by_instance. `cores` that could work on it. When `shaken`, whatever has
+  // two tiles is shared, leaf by leaf. `has_rooms`: every core may have root-inner memory of its own.
+  void Finish(uint32_t cores, bool shaken, bool has_rooms, Task* task);
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -34,9 +36,11 @@ class GraphBuilder {
 
   struct Use {
     uint32_t leaf = 0;
+    uint32_t node = 0;  // of the graph: the leaf or its instance
     uint32_t space = 0;
     bool reads = false;
     bool writes = false;
+    bool inner = false;
     Region region;
   };
   // Where a group of regions lies: between low and high, and within [row_low, row_high) of every period `row`.
@@ -73,7 +77,11 @@ class GraphBuilder {
   void Insert(List* list, uint32_t use);
   void AddEdge(uint32_t from, uint32_t to);
   bool FindWriters(const List& list, const Use& use);
-  void Emit(Task* task);
+  double OrderInstances(const Task& task);
+  double OrderLeaves(const Task& task, uint32_t cores);
+  double Span() const;
+  void Clear();
+  void Emit(uint32_t working, Task* task);
 
   std::vector<Use> uses_;
   uint32_t spaces_used_ = 0;

@@ -54,6 +54,9 @@ class LaunchState {
   const StorageSize& storage_size(uint32_t storage) const noexcept { return storage_sizes_[storage]; }
   // Where memory begins, by slot (task.h). The slot of a parameter without elements or without use is null.
   std::byte* const* slots() const noexcept { return slots_.data(); }
+  size_t slot_count() const noexcept { return slots_.size(); }
+  // Names the root-inner memory of what runs next, from the start of the workspace.
+  void PlaceInner(uint64_t begin) noexcept { slots_[kInnerSlot] = slots_[kWorkspaceSlot] + begin; }
   std::byte* workspace() const noexcept { return slots_[kWorkspaceSlot]; }
   // Whether a parameter that the kernel writes shares bytes with another one.
   bool ParametersOverlap(const LoadedExecutable& executable, const LaunchShape& shape) const noexcept;

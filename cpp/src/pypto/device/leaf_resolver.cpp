@@ -49,7 +49,7 @@ class Resolver {
       const Place& place = PlaceOf(access);
       Region region;
       if (place.slot == kZeroSlot || !RegionOf(access, place, record.accesses[i], &region)) continue;
-      target_.graph->Touch(number, place.space, access.reads, access.writes, region);
+      target_.graph->Touch(number, place.space, access.reads, access.writes, region, place.slot == kInnerSlot);
     }
   }
 

@@ -31,18 +31,23 @@ void Pools::Begin(const program::Plan& plan, LaunchState* launch) {
   next_space_ = static_cast<uint32_t>(plan.storages.size());
 }
 
+uint64_t Pools::BeginInstance(uint32_t copy) noexcept {
+  constexpr auto kInner = static_cast<size_t>(workspace::Pool::kRootInner);
+  inner_ = copies_[copy].arenas[kInner].current();
+  return launch_->budget().copy_offset(copy) + copies_[copy].begins[kInner] + inner_;
+}
+
 Place Pools::Take(uint32_t storage, uint32_t copy) {
   const auto pool = static_cast<size_t>(PoolOf(plan_->storages[storage].tensor_class));
   Copy& from = copies_[copy];
   uint64_t offset = 0;
   from.arenas[pool].Allocate(launch_->storage_size(storage).bytes, &offset);
-  offset += from.begins[pool];
   const uint32_t space = next_space_++;
-  if (pool != static_cast<size_t>(workspace::Pool::kRootInner)) {
-    Block& block = blocks_[storage];
-    if (!block.present) held_.push_back(storage);
-    block = {true, copy, space, offset};
-  }
+  if (pool == static_cast<size_t>(workspace::Pool::kRootInner)) return {kInnerSlot, space, offset - inner_, 0};
+  offset += from.begins[pool];
+  Block& block = blocks_[storage];
+  if (!block.present) held_.push_back(storage);
+  block = {true, copy, space, offset};
   return {kWorkspaceSlot, space, launch_->budget().copy_offset(copy) + offset, 0};
 }
 

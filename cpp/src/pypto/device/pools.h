@@ -28,9 +28,15 @@ class Pools {
     return copies_[copy].arenas[static_cast<size_t>(pool)];
   }
 
-  // A block for a storage that an instance takes; room was checked before. Memory of an outcast's former block returns
+  // An instance takes blocks in `copy`. Gives where those of the root-inner pool begin in the workspace.
+  uint64_t BeginInstance(uint32_t copy) noexcept;
+  // A block for a storage that the instance takes; room was checked before. Memory of an outcast's former block returns
   // when the task ends.
   Place Take(uint32_t storage, uint32_t copy);
+  // Where the root-inner pool of copy 0 begins in the workspace.
+  uint64_t inner_begin() const noexcept {
+    return launch_->budget().copy_offset(0) + copies_[0].begins[static_cast<size_t>(workspace::Pool::kRootInner)];
+  }
   bool present(uint32_t outcast) const noexcept { return blocks_[outcast].present; }
   // Outcasts that are present, in no order.
   const std::vector<uint32_t>& held() const noexcept { return held_; }
@@ -78,6 +84,7 @@ class Pools {
   std::vector<Block> blocks_;  // per storage; used for outcasts
   std::vector<uint32_t> held_;
   uint32_t next_space_ = 0;
+  uint64_t inner_ = 0;  // held of the root-inner pool when the instance began
 };
 
 }  // namespace pypto::device

@@ -31,7 +31,7 @@ void ReadyQueue::Reserve(uint32_t nodes) {
 void ReadyQueue::Begin(const Task& task, uint32_t cores) {
   task_ = &task;
   nodes_ = task.graph.nodes;
-  leaves_ = static_cast<uint32_t>(task.leaves.size());
+  working_ = task.graph.working;
   shares_ = kSharesPerCore * int64_t{cores};
   Reserve(nodes_);
   constexpr auto kRelaxed = std::memory_order_relaxed;
@@ -39,18 +39,24 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
     State& state = states_[i];
     state.pending.store(task.graph.predecessors[i], kRelaxed);
     ready_[i].store(Claim::kNone, kRelaxed);
-    if (i >= leaves_) continue;
-    const LeafRecord& leaf = task.leaves[i];
-    state.tiles = leaf.tiles;
-    state.least = leaf.program->least_tiles;
-    state.unit = UnitOf(leaf, shares_);
+    if (i >= working_) continue;
+    SetWork(task, i, &state);
     state.next.store(0, kRelaxed);
-    state.left.store(leaf.tiles, kRelaxed);
+    state.left.store(state.tiles, kRelaxed);
   }
   for (size_t i = 0; i < task.graph.ready.size(); ++i) ready_[i].store(task.graph.ready[i], kRelaxed);
   head_.store(0, kRelaxed);
   tail_.store(static_cast<uint32_t>(task.graph.ready.size()), kRelaxed);
   ended_.store(0, kRelaxed);
+}
+
+void ReadyQueue::SetWork(const Task& task, uint32_t node, State* state) const {
+  state->tiles = state->least = state->unit = 1;
+  if (task.by_instance) return;
+  const LeafRecord& leaf = task.leaves[node];
+  state->tiles = leaf.tiles;
+  state->least = leaf.program->least_tiles;
+  state->unit = UnitOf(leaf, shares_);
 }
 
 bool ReadyQueue::Next(Claim* claim) {
@@ -111,7 +117,7 @@ void ReadyQueue::Release(uint32_t node, Claim* claim) {
     const uint32_t next = graph.successors[i];
     State& state = states_[next];
     if (state.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-    if (next >= leaves_) {
+    if (next >= working_) {
       Release(next, claim);  // joins follow leaves only: no deeper
     } else if (claim->kept == Claim::kNone && state.tiles <= state.least) {
       claim->kept = next;

@@ -9,7 +9,7 @@
 
 namespace pypto::device {
 
-// Tiles [first, last) of a leaf, taken by one core.
+// Tiles [first, last) of a leaf, or a whole instance, taken by one core.
 struct Claim {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t node = kNone;
@@ -42,6 +42,7 @@ class ReadyQueue {
     std::atomic<int64_t> left{0};  // tiles that have not ended
   };
   void Reserve(uint32_t nodes);
+  void SetWork(const Task& task, uint32_t node, State* state) const;
   // Takes tiles of a ready node; false when there are none left.
   bool Take(uint32_t node, Claim* claim);
   bool GoOn(Claim* claim);
@@ -53,7 +54,7 @@ class ReadyQueue {
 
   const Task* task_ = nullptr;
   uint32_t nodes_ = 0;
-  uint32_t leaves_ = 0;
+  uint32_t working_ = 0;
   uint32_t reserved_ = 0;
   int64_t shares_ = 1;  // a claim takes one of so many parts of what is left
   std::unique_ptr<State[]> states_;

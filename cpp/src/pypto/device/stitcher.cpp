@@ -163,6 +163,9 @@ bool Stitcher::MakeRoom(const RootProgram& root, uint32_t copy) {
 }
 
 void Stitcher::TakeMemory(const RootProgram& root, uint32_t copy) {
+  inner_ = pools_.BeginInstance(copy);
+  task_->inner_bytes =
+      std::max(task_->inner_bytes, requested_.unit_bytes[static_cast<size_t>(workspace::Pool::kRootInner)]);
   for (const uint32_t storage : needs_) {
     const bool had = executable_->plan().storages[storage].tensor_class != program::TensorClass::kRootInner &&
                      pools_.present(storage);
@@ -174,12 +177,14 @@ void Stitcher::TakeMemory(const RootProgram& root, uint32_t copy) {
 }
 
 bool Stitcher::ResolveLeaves(const RootProgram& root) {
+  task_->instances.push_back(static_cast<uint32_t>(task_->leaves.size()));
   for (size_t i = 0; i < root.leaves.size(); ++i) {
     if (runs_[i] == 0) continue;
     LeafRecord record;
     const auto number = static_cast<uint32_t>(task_->leaves.size());
     if (!ResolveLeaf(root.leaves[i], number, target_, &record)) return false;
     if (record.tiles == 0) continue;
+    record.inner = inner_;
     counts_.leaf_tiles += static_cast<uint64_t>(record.tiles);
     task_->work_ns += root.leaves[i].tile_ns * static_cast<double>(record.tiles);
     task_->leaves.push_back(record);
@@ -211,7 +216,11 @@ void Stitcher::CloseTask() {
   recorder_.Close(counts_.device_tasks, task_->figures);
   ++counts_.device_tasks;
   task_->counts = counts_;
-  if (target_.graph != nullptr) graph_.Finish(sink_->cores(), sink_->shaken(), task_.get());
+  task_->inner_begin = pools_.inner_begin();
+  if (target_.graph == nullptr) return;
+  const workspace::PoolBudget& inner = launch_->budget().pools[static_cast<size_t>(workspace::Pool::kRootInner)];
+  const bool has_rooms = task_->inner_bytes <= inner.capacity / sink_->cores();
+  graph_.Finish(sink_->cores(), sink_->shaken(), has_rooms, task_.get());
 }
 
 // The task has run: memory returns, and the next task begins with three empty pools.

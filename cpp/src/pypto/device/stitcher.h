@@ -84,6 +84,7 @@ class Stitcher {
   std::vector<uint8_t> runs_;      // per leaf of the root function at hand
   std::vector<uint64_t> seen_;     // per storage: number of the instance that listed it last
   uint64_t instance_number_ = 0;
+  uint64_t inner_ = 0;                // where the root-inner memory of the instance begins in the workspace
   std::vector<uint32_t> needs_;       // storages that the instance takes memory for
   std::vector<uint32_t> writes_;      // outcasts that it writes
   workspace::Requirement requested_;  // bytes that it takes, per pool

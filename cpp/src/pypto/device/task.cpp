@@ -37,16 +37,18 @@ void MoveBlocks(const std::vector<BlockMove>& moves, std::byte* workspace) {
 void Task::Clear() noexcept {
   arena.Clear();
   leaves.clear();
+  instances.clear();
   moves.clear();
   graph.Clear();
   figures = {};
   work_ns = 0;
-  shared = false;
+  shared = by_instance = false;
+  inner_begin = inner_bytes = 0;
 }
 
 size_t Task::capacity() const noexcept {
-  return sizeof(Task) + arena.capacity() + BytesOf(leaves) + BytesOf(moves) + BytesOf(graph.first) +
-         BytesOf(graph.successors) + BytesOf(graph.predecessors) + BytesOf(graph.ready);
+  return sizeof(Task) + arena.capacity() + BytesOf(leaves) + BytesOf(instances) + BytesOf(moves) +
+         BytesOf(graph.first) + BytesOf(graph.successors) + BytesOf(graph.predecessors) + BytesOf(graph.ready);
 }
 
 }  // namespace pypto::device

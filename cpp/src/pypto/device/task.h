@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "pypto/device/leaf_program.h"
@@ -16,7 +17,8 @@ namespace pypto::device {
 // Memory of a launch is named by slots, so that a task does not depend on addresses.
 inline constexpr uint32_t kZeroSlot = 0;       // one zero cell: a tensor that nobody has written
 inline constexpr uint32_t kWorkspaceSlot = 1;  // the whole workspace
-inline constexpr uint32_t kFirstParameterSlot = 2;
+inline constexpr uint32_t kInnerSlot = 2;      // root-inner memory of the instance at hand
+inline constexpr uint32_t kFirstParameterSlot = 3;
 
 // Where an access points: the element at coordinates 0, and the distance of neighbours in elements.
 struct AccessRecord {
@@ -34,6 +36,7 @@ struct LeafRecord {
   const uint64_t* numbers = nullptr;  // one element in each
   Extents grid{};                     // tiles per dim
   int64_t tiles = 0;
+  uint64_t inner = 0;  // where root-inner memory of its instance alone begins in the workspace
 };
 
 // Coordinates at which tile number `tile` begins: the last dim fastest; in a product its rows fastest, so that
@@ -79,17 +82,18 @@ class RecordArena {
   size_t capacity_ = 0;
 };
 
-// Which nodes of a task wait for which. Nodes are its leaves in program order, then joins: nodes without work that
-// stand for all their predecessors.
+// Which nodes of a task wait for which. Nodes are its leaves, or its instances, in program order, then joins: nodes
+// without work that stand for all their predecessors.
 struct TaskGraph {
   uint32_t nodes = 0;
+  uint32_t working = 0;                // nodes that are no joins
   std::vector<uint32_t> first;         // per node, and one more: where its successors begin
   std::vector<uint32_t> successors;    // all later in program order, joins aside
   std::vector<uint32_t> predecessors;  // per node: how many
   std::vector<uint32_t> ready;         // nodes without predecessors
 
   void Clear() noexcept {
-    nodes = 0;
+    nodes = working = 0;
     first.clear();
     successors.clear();
     predecessors.clear();
@@ -132,12 +136,22 @@ struct TaskFigures {
 struct Task {
   RecordArena arena;
   std::vector<LeafRecord> leaves;
-  std::vector<BlockMove> moves;  // to be done, in order, before it runs
-  TaskGraph graph;               // when `shared`
-  LaunchCounts counts;           // of the launch, up to the end of this task
+  std::vector<uint32_t> instances;  // number of the first leaf of each
+  std::vector<BlockMove> moves;     // to be done, in order, before it runs
+  TaskGraph graph;                  // when `shared`
+  LaunchCounts counts;              // of the launch, up to the end of this task
   TaskFigures figures;
-  double work_ns = 0;   // rough time of all its tiles on one core
-  bool shared = false;  // worth more than one core
+  double work_ns = 0;        // rough time of all its tiles on one core
+  bool shared = false;       // worth more than one core
+  bool by_instance = false;  // then: the nodes of its graph are instances, each the work of one core
+  uint64_t inner_begin = 0;  // root-inner memory of a core that runs one instance after another: where that of core
+  uint64_t inner_bytes = 0;  // 0 begins in the workspace, and how much each core has
+
+  // Leaves [first, second) of an instance.
+  std::pair<uint32_t, uint32_t> LeavesOf(uint32_t instance) const noexcept {
+    const auto end = static_cast<uint32_t>(instance + 1 < instances.size() ? instances[instance + 1] : leaves.size());
+    return {instances[instance], end};
+  }
 
   void Clear() noexcept;
   // Heap memory that it holds.

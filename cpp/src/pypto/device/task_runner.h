@@ -2,9 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <vector>
 
 #include "pypto/device/core_scheduler.h"
 #include "pypto/device/fault.h"
+#include "pypto/device/launch_state.h"
 #include "pypto/device/leaf_profiler.h"
 #include "pypto/device/ready_queue.h"
 #include "pypto/device/scratch.h"
@@ -27,10 +30,10 @@ class TaskRunner final : public TaskSink {
         shaken_(shake_seed != 0),
         shaken_queue_(shake_seed) {}
 
-  // Begins a launch; `slots`: where its memory begins. `profiler`: times its leaves; null: none does.
-  void Begin(const std::atomic<bool>* abort, std::byte* const* slots, LeafProfiler* profiler) noexcept {
+  // Begins a launch. `profiler`: times its leaves; null: none does.
+  void Begin(const std::atomic<bool>* abort, LaunchState* launch, LeafProfiler* profiler) noexcept {
     abort_ = abort;
-    slots_ = slots;
+    launch_ = launch;
     profiler_ = profiler;
     fault_.Clear();
   }
@@ -41,7 +44,7 @@ class TaskRunner final : public TaskSink {
   const TileFault& fault() const noexcept { return fault_; }
 
  private:
-  // Both give every piece of work to work(core, leaf, first, last).
+  // Both give every piece of work to work(core, slots, leaf, first, last).
   template <typename Work>
   bool RunInOrder(const Task& task, const Work& work);
   template <typename Work>
@@ -54,7 +57,8 @@ class TaskRunner final : public TaskSink {
   CoreScheduler& scheduler_;
   const ScratchArenas& scratch_;
   const bool shaken_;
-  std::byte* const* slots_ = nullptr;
+  LaunchState* launch_ = nullptr;
+  std::vector<std::vector<std::byte*>> slots_;  // per core, of a shared task
   LeafProfiler* profiler_ = nullptr;
   const std::atomic<bool>* abort_ = nullptr;
   TileFault fault_;

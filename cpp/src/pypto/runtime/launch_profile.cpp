@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "pypto/program/op_table.h"
 
@@ -27,18 +29,23 @@ const char* KindName(program::LeafKind kind) {
   return "whole";
 }
 
-// Line `line` of the source, from 1, without the blanks around it.
-std::string LineText(const std::string& source, int32_t line) {
-  size_t begin = 0;
-  for (int32_t i = 1; i < line && begin != std::string::npos; ++i) {
-    begin = source.find('\n', begin);
-    if (begin != std::string::npos) ++begin;
-  }
-  if (line < 1 || begin == std::string::npos) return {};
-  const std::string text = source.substr(begin, source.find('\n', begin) - begin);
+std::string Trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
+}
+
+// Line `line` of the source, its first `def` being line 1, without the blanks around it.
+std::string LineText(std::string_view source, int32_t line) {
+  int32_t number = 0;  // 0: before the def
+  while (!source.empty() && line > 0) {
+    const size_t end = source.find('\n');
+    std::string text = Trimmed(source.substr(0, end));
+    if (number != 0 || text.starts_with("def ")) ++number;
+    if (number == line) return text;
+    source.remove_prefix(end == std::string_view::npos ? source.size() : end + 1);
+  }
+  return {};
 }
 
 // Turns the entries of one launch into a profile; lives for one call of ReadProfile.
