@@ -195,7 +195,7 @@ void GraphBuilder::Finish(uint32_t cores, bool shaken, bool has_rooms, Task* tas
     const double saved = std::min(saved_at_most, task->work_ns - OrderInstances(*task));
     double longest = 0;
     for (uint32_t i = 0; i < instances; ++i) longest = std::max(longest, nodes_[i].own_ns);
-    task->by_instance = saved >= kWorthOfInstances * saved_at_most && longest <= saved_at_most / kInstancesPerCore * 2;
+    task->by_instance = saved >= kWorthOfInstances * saved_at_most && longest * 4 * cores <= task->work_ns;
     if (task->by_instance) {
       task->shared = true;
       return Emit(instances, task);

@@ -7,6 +7,7 @@
 
 #include "pypto/base/checked.h"
 #include "pypto/device/copy_elision.h"
+#include "pypto/device/direct_call.h"
 #include "pypto/device/formats.h"
 #include "pypto/device/op_program.h"
 #include "pypto/device/scratch_layout.h"
@@ -42,6 +43,7 @@ class LeafBuilder {
     FoldConstants();
     DropCopies(&out_);
     PYPTO_RETURN_IF_ERROR(LayOutScratch(leaf_, kernels_, &out_));
+    if (out_.kind == program::LeafKind::kVector) BindDirectCalls(kernels_, &out_);
     ListUses();
     EstimateTime();
     return std::move(out_);

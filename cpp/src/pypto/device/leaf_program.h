@@ -98,6 +98,13 @@ struct NumberProgram {
   uint64_t BitsOf(double value) const;
 };
 
+// An operation on a block that nothing cuts as one call of its kernel. The call is there for an element-wise operation
+// of dense operands with constant strides; addresses are put in when it runs.
+struct DirectCall {
+  bool usable = false;
+  simd::RowArgs args{};
+};
+
 // Buffers of a matrix product in the scratch arena.
 struct MatmulProgram {
   simd::GemmKind kind = simd::kGemmFloat;
@@ -122,6 +129,7 @@ struct LeafProgram {
   std::vector<LocalProgram> locals;
   std::vector<NumberProgram> numbers;
   std::vector<OpProgram> ops;
+  std::vector<DirectCall> direct;  // per operation of a vector leaf
   MatmulProgram matmul;
   ExprId guard = program::kNoExpr;
   std::vector<ExprId> uses;             // every expression that running it needs, for fault checks

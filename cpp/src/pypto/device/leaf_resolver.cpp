@@ -38,6 +38,7 @@ class Resolver {
     record->bounds = ResolveBounds();
     record->numbers = ResolveNumbers();
     CountTiles(record);
+    record->uncut = IsUncut(*record);
     return true;
   }
 
@@ -248,6 +249,20 @@ class Resolver {
       case NumberProgram::Kind::kScalar: break;
     }
     return number.BitsOf(launch_.float_scalars()[number.scalar]);
+  }
+
+  bool IsUncut(const LeafRecord& record) const {
+    if (leaf_.kind != program::LeafKind::kVector) return false;
+    for (size_t i = 0; i < leaf_.accesses.size(); ++i) {
+      if (record.accesses[i].slot == kZeroSlot) return false;
+    }
+    const int64_t* bound = record.bounds;
+    for (const OpProgram& op : leaf_.ops) {
+      for (int dim = 0; dim < leaf_.rank; ++dim, ++bound) {
+        if (*bound < (op.varies[dim] ? leaf_.extents[dim] : 1)) return false;
+      }
+    }
+    return true;
   }
 
   void CountTiles(LeafRecord* record) const {

@@ -42,9 +42,14 @@ class TileRunner {
     }
     ForEachBlock([&] {
       PlaceAccesses();
+      const bool whole = IsWholeBlock();
       for (size_t i = 0; i < leaf_.ops.size(); ++i) {
         if (leaf_.has_blocks) FetchNext(i);
-        RunOperation(i);
+        if (whole && leaf_.direct[i].usable) {
+          CallDirectly(leaf_.ops[i], leaf_.direct[i].args);
+        } else {
+          RunOperation(i);
+        }
         after(i);
       }
       return true;
@@ -149,6 +154,35 @@ class TileRunner {
     });
   }
 
+  // The operations' direct calls do for this block.
+  bool IsWholeBlock() const {
+    if (!record_.uncut) return false;
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      if (room_[dim] != leaf_.block[dim] || begin_[dim] + room_[dim] > leaf_.extents[dim]) return false;
+    }
+    return true;
+  }
+
+  void CallDirectly(const OpProgram& op, simd::RowArgs args) const {
+    args.out = Address(op.output);
+    args.a = Address(op.inputs[0]);
+    if (op.input_count > 1) args.b = Address(op.inputs[1]);
+    if (op.input_count > 2) args.c = Address(op.inputs[2]);
+    op.rows(&args);
+  }
+
+  // Of the first cell that the block has of an operand.
+  std::byte* Address(const OperandProgram& operand) const {
+    switch (operand.source) {
+      case Source::kAccess: return pointers_[operand.index];
+      case Source::kLocal: return scratch_ + leaf_.locals[operand.index].offset;
+      case Source::kNumber: break;
+    }
+    // Numbers are only read; their low bytes come first.
+    static_assert(std::endian::native == std::endian::little);
+    return reinterpret_cast<std::byte*>(const_cast<uint64_t*>(record_.numbers + operand.index));
+  }
+
   void PlaceAccesses() {
     for (size_t i = 0; i < leaf_.accesses.size(); ++i) pointers_[i] = Pointer(i, leaf_.rank);
   }
@@ -172,19 +206,16 @@ class TileRunner {
     switch (operand.source) {
       case Source::kAccess: {
         const AccessProgram& access = leaf_.accesses[operand.index];
-        return {pointers_[operand.index], access.format, access.element_bytes, record_.accesses[operand.index].strides};
+        return {Address(operand), access.format, access.element_bytes, record_.accesses[operand.index].strides};
       }
       case Source::kLocal: {
         const LocalProgram& local = leaf_.locals[operand.index];
-        return {scratch_ + local.offset, local.format, ElementBytes(local.format), local.strides.data()};
+        return {Address(operand), local.format, ElementBytes(local.format), local.strides.data()};
       }
       case Source::kNumber: break;
     }
-    // Numbers are only read; their low bytes come first.
-    static_assert(std::endian::native == std::endian::little);
-    auto* data = reinterpret_cast<std::byte*>(const_cast<uint64_t*>(record_.numbers + operand.index));
     const simd::Format format = ComputeFormat(leaf_.numbers[operand.index].format);
-    return {data, format, ElementBytes(format), kNoStrides};
+    return {Address(operand), format, ElementBytes(format), kNoStrides};
   }
 
   // Extents of what operation `index` computes of this block. False when another one does it, or there is nothing.

@@ -36,6 +36,7 @@ struct LeafRecord {
   const uint64_t* numbers = nullptr;  // one element in each
   Extents grid{};                     // tiles per dim
   int64_t tiles = 0;
+  bool uncut = false;  // all operations work on their whole extents, on memory that is there
   uint64_t inner = 0;  // where root-inner memory of its instance alone begins in the workspace
 };
 
