@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pypto/device/engine.h"
+#include "pypto/device/inner_alias.h"
 #include "pypto/device/leaf_program.h"
 #include "pypto/program/image.h"
 
@@ -16,11 +17,12 @@ namespace pypto::device {
 struct RootProgram {
   std::string name;
   std::vector<LeafProgram> leaves;
-  std::vector<ExprId> varying;   // what its leaves need and what depends on a loop index or slot, ascending
-  std::vector<bool> begins_new;  // per storage: the first write of an instance takes a new buffer
-  std::vector<bool> live_after;  // per storage
-  std::vector<uint32_t> writes;  // outcasts and parameters that some leaf writes
-  bool guarded = false;          // some leaf has a guard
+  std::vector<InnerAlias> aliases;  // per leaf
+  std::vector<ExprId> varying;      // what its leaves need and what depends on a loop index or slot, ascending
+  std::vector<bool> begins_new;     // per storage: the first write of an instance takes a new buffer
+  std::vector<bool> live_after;     // per storage
+  std::vector<uint32_t> writes;     // outcasts and parameters that some leaf writes
+  bool guarded = false;             // some leaf has a guard
   uint32_t place = 0;
 };
 

@@ -176,10 +176,20 @@ void Stitcher::TakeMemory(const RootProgram& root, uint32_t copy) {
   }
 }
 
+// A copy of root-inner memory that need not run: readers of the target read the source.
+bool Stitcher::TakeAlias(const InnerAlias& alias) {
+  if (alias.target == InnerAlias::kNone) return false;
+  for (const uint32_t leaf : alias.conflicts) {
+    if (runs_[leaf] != 0) return false;
+  }
+  bindings_[alias.target] = bindings_[alias.source];
+  return true;
+}
+
 bool Stitcher::ResolveLeaves(const RootProgram& root) {
   task_->instances.push_back(static_cast<uint32_t>(task_->leaves.size()));
   for (size_t i = 0; i < root.leaves.size(); ++i) {
-    if (runs_[i] == 0) continue;
+    if (runs_[i] == 0 || TakeAlias(root.aliases[i])) continue;
     LeafRecord record;
     const auto number = static_cast<uint32_t>(task_->leaves.size());
     if (!ResolveLeaf(root.leaves[i], number, target_, &record)) return false;

@@ -61,6 +61,7 @@ class Stitcher {
   bool MakeRoom(const RootProgram& root, uint32_t copy);
   void TakeMemory(const RootProgram& root, uint32_t copy);
   bool ResolveLeaves(const RootProgram& root);
+  bool TakeAlias(const InnerAlias& alias);
   void BindParameters();
   void DropDead(const RootProgram& root);
   void CloseTask();
