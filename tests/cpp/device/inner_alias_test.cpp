@@ -39,7 +39,7 @@ std::shared_ptr<const program::Image> Branch(Later later) {
   LeafMaker last = maker.Leaf({32}, {32});
   last.Op(OpCode::kAdd, {last.Access(joined), last.Access(inner)}, last.Access(out));
   leaves.push_back(last);
-  const uint32_t root = maker.Root(leaves, {inner, joined});
+  const uint32_t root = maker.Root(leaves);
   maker.SetControl({PlanMaker::Run(root)});
   maker.SetWorkspace({1024, 0, 0}, 0);
   return maker.Finish();

@@ -201,7 +201,9 @@ class RootEmitter {
         EmitOp(node, leaf, operands);
       }
     }
-    SqueezeLeaf(context_.exprs(), leaf);
+    const bool placed = std::any_of(leaf.ops.begin(), leaf.ops.end(),
+                                    [](const program::LeafOp& op) { return program::IsPositional(op.code); });
+    if (!placed) SqueezeLeaf(context_.exprs(), leaf);
     root_.leaves.push_back(std::move(leaf));
   }
 

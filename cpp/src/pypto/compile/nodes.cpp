@@ -155,9 +155,9 @@ class GraphBuilder {
         inputs.emplace_back().operand = operand;
       }
     }
-    Node& node = NewNode(family == OpFamily::kMatmul  ? NodeKind::kCube
-                         : family == OpFamily::kWhole ? NodeKind::kWhole
-                                                      : NodeKind::kVector,
+    Node& node = NewNode(family == OpFamily::kMatmul                                       ? NodeKind::kCube
+                         : family == OpFamily::kWhole && !program::IsPositional(step.code) ? NodeKind::kWhole
+                                                                                           : NodeKind::kVector,
                          step);
     node.code = step.code;
     node.inputs = std::move(inputs);
@@ -242,7 +242,6 @@ class GraphBuilder {
       case OpCode::kIndexSelect:
       case OpCode::kUniform:
       case OpCode::kNormal:
-      case OpCode::kTriangle:
       case OpCode::kArange: return true;
       default: return false;
     }

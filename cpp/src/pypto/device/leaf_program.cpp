@@ -86,9 +86,11 @@ class LeafBuilder {
     const bool to_access = op.output.kind == ValueRef::Kind::kAccess;
     if (!to_access && op.output.kind != ValueRef::Kind::kLocal) return BadLeaf("output of an operation", op.place);
     PYPTO_ASSIGN_OR_RETURN(OpProgram program, BuildOp(op, DTypeOf(op.output), kernels_));
+    const bool placed = program::IsPositional(op.code) && leaf_.kind == program::LeafKind::kVector;
+    if (placed) program.action = Action::kTriangle;
     const bool whole = program.action == Action::kWhole;
     NumberProgram number;
-    number.is_double = whole;
+    number.is_double = whole || placed;
     number.format = program.kind == simd::kKindF32 ? simd::kF32 : program.input;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       PYPTO_ASSIGN_OR_RETURN(program.inputs[i], Operand(op.inputs[i], number, false));

@@ -26,7 +26,7 @@ struct OperandProgram {
 };
 
 // How an operation is carried out.
-enum class Action : uint8_t { kCompute, kCast, kCopy, kReduce, kMatmul, kWhole };
+enum class Action : uint8_t { kCompute, kCast, kCopy, kReduce, kTriangle, kMatmul, kWhole };
 
 struct WholeArgs;
 using WholeFunction = void (*)(const WholeArgs& args);

@@ -251,9 +251,17 @@ class TileRunner {
       case Action::kCast: return RunCast(op, kernels_, leaf_.rank, cells, views);
       case Action::kCopy: return RunCopy(op, kernels_, leaf_.rank, cells, views);
       case Action::kReduce: return RunReduce(op, kernels_, leaf_.rank, cells, views);
+      case Action::kTriangle: return RunTriangleTile(op, kernels_, leaf_.rank, cells, views, TriangleOf(op));
       case Action::kMatmul:
       case Action::kWhole: return;  // RunProduct, RunWhole
     }
+  }
+
+  TriangleArgs TriangleOf(const OpProgram& op) const {
+    const auto number = [&](int input) { return std::bit_cast<double>(record_.numbers[op.inputs[input].index]); };
+    const int row = leaf_.rank - 2;
+    return {op.varies[row] ? begin_[row] : 0, op.varies[row + 1] ? begin_[row + 1] : 0, static_cast<int64_t>(number(1)),
+            number(2) != 0};
   }
 
   // Of `rows` × `columns` tiles. A is placed by batch and M, B by batch and N.

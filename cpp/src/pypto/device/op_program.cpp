@@ -141,6 +141,7 @@ double ElementCost(const program::LeafOp& op) {
     case OpCode::kMinimum:
     case OpCode::kNeg:
     case OpCode::kCopy:
+    case OpCode::kTriangle:
     case OpCode::kFill: return 0.15;
     // Functions of the C library, and whole operations.
     default: return static_cast<int>(op.code) >= 100 ? 5.0 : 0.15;

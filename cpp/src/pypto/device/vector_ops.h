@@ -18,4 +18,15 @@ void RunCast(const OpProgram& op, const simd::KernelTable& kernels, int rank, co
 void RunCopy(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
              const OperandView* views);
 
+// Copies, and clears one side of a diagonal: cells with column - row <= `diagonal` stay, of `upper` those with >=.
+// `row`, `column`: where the region begins.
+struct TriangleArgs {
+  int64_t row = 0;
+  int64_t column = 0;
+  int64_t diagonal = 0;
+  bool upper = false;
+};
+void RunTriangleTile(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
+                     const OperandView* views, const TriangleArgs& args);
+
 }  // namespace pypto::device

@@ -53,6 +53,10 @@ struct OpInfo {
   }
 };
 
+// Cells of the result depend on where they stand in its last two dims, and on nothing but that cell of the operand: a
+// whole operation that also runs in vector leaves, tile by tile.
+constexpr bool IsPositional(OpCode code) noexcept { return code == OpCode::kTriangle; }
+
 PYPTO_API std::span<const OpInfo> AllOperations();
 PYPTO_API const OpInfo* FindOperation(std::string_view name);
 // Null for a code that is not in the table (a damaged or newer file).

@@ -222,7 +222,9 @@ class LeafValidator {
     std::vector<Value> inputs;
     Value output;
     PYPTO_RETURN_IF_ERROR(CheckOp(op, info, inputs, output));
-    const bool elsewhere = info->family == OpFamily::kMatmul || info->family == OpFamily::kWhole;
+    const bool placed = IsPositional(op.code);
+    if (placed && rank_ < 2) return Unsound("an operation on rows and columns in a leaf of rank %zu", rank_);
+    const bool elsewhere = info->family == OpFamily::kMatmul || (info->family == OpFamily::kWhole && !placed);
     if (elsewhere) return Unsound("an operation in a vector leaf that has leaves of its own");
     if (op.cast_mode > kMaxCastMode) return Unsound("cast mode %u is unknown", op.cast_mode);
     if (info->family == OpFamily::kReduction) return CheckReduction(op, inputs[0], output);

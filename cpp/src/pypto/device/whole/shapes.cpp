@@ -4,6 +4,7 @@
 
 #include "pypto/device/chunk.h"
 #include "pypto/device/formats.h"
+#include "pypto/device/vector_ops.h"
 #include "pypto/device/whole/whole.h"
 
 namespace pypto::device {
@@ -36,6 +37,26 @@ void RunTriangle(const WholeArgs& args) {
       CopyCells(to, to_step, from, from_step, split, bytes);
       CopyCells(to_right, to_step, zero, 0, right, bytes);
     }
+    return true;
+  });
+}
+
+void RunTriangleTile(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
+                     const OperandView* views, const TriangleArgs& args) {
+  RunCopy(op, kernels, rank, cells, views);
+  const std::byte zero[8] = {};
+  const OperandView& out = views[0];
+  const int64_t step = out.strides[rank - 1];
+  Extents extents{};
+  std::copy(cells, cells + rank, extents.begin());
+  ForEachRow(rank, extents, [&](const Extents& at) {
+    int64_t elements = 0;
+    for (int dim = 0; dim < rank; ++dim) elements += at[dim] * out.strides[dim];
+    const int64_t edge = args.row + at[rank - 2] + args.diagonal + (args.upper ? 0 : 1) - args.column;
+    const int64_t split = std::clamp<int64_t>(edge, 0, cells[rank - 1]);
+    const int64_t first = args.upper ? 0 : split;
+    const int64_t count = args.upper ? split : cells[rank - 1] - split;
+    CopyCells(out.data + (elements + first * step) * out.element_bytes, step, zero, 0, count, out.element_bytes);
     return true;
   });
 }
