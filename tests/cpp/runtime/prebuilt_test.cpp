@@ -111,6 +111,17 @@ TEST_P(PrebuiltTest, RoundsAreTimedByEvents) {
   EXPECT_EQ(y_[7], 4.0F);
 }
 
+TEST_P(PrebuiltTest, ThereIsNothingToProfile) {
+  const auto handle = *worker_->Register(Axpy());
+  const Status status = handle
+                            ->Profile(std::vector{Host(x_, DType::kFp32), Host(y_, DType::kFp32),
+                                                  ArgumentView::Float(1), ArgumentView::Int(kCount)})
+                            .status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.ToString(), HasSubstr("is a device binary of another compiler, which has no leaves to time"));
+  EXPECT_EQ(y_[7], 1.0F) << "nothing ran";
+}
+
 TEST_P(PrebuiltTest, ASubmittedLaunchComesBack) {
   const auto handle = *worker_->Register(Axpy());
   const auto completion = handle->Submit(

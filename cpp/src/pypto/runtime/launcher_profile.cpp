@@ -11,17 +11,17 @@ using base::StatusCode;
 
 Status Launcher::CheckProfiles() const {
   const char* kernel = image_->plan.name.c_str();
-  if (packed_) {
+  if (!state_->table().is_mock()) {
     return MakeStatus(StatusCode::kUnsupported,
-                      "'%s' is a device binary of another compiler, which has no leaves to time: use benchmark()",
-                      kernel);
+                      "'%s' cannot be profiled on %s: only the mock device times leaves; run it on a2a3sim, or use "
+                      "benchmark() and the "
+                      "timing marks here",
+                      kernel, state_->config().platform.c_str());
   }
-  if (state_->table().is_mock()) return base::OkStatus();
-  return MakeStatus(
-      StatusCode::kUnsupported,
-      "'%s' cannot be profiled on %s: leaves are timed by the mock device only; run it on a2a3sim, or use "
-      "benchmark() and the timing marks here",
-      kernel, state_->config().platform.c_str());
+  if (!packed_) return base::OkStatus();
+  return MakeStatus(StatusCode::kUnsupported,
+                    "'%s' is a device binary of another compiler, which has no leaves to time: use benchmark()",
+                    kernel);
 }
 
 Result<LaunchProfile> Launcher::Profile(std::span<const ArgumentView> arguments, const CallOptions& options) {
