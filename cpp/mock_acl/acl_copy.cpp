@@ -75,7 +75,7 @@ bool DirectionIs(const Copy& copy, aclrtMemcpyKind kind) {
 }
 
 void CopyNow(const Copy& copy) {
-  base::BulkCopy(copy.destination.Resolve(copy.bytes), copy.source.Resolve(copy.bytes), copy.bytes);
+  Instance::Get().CopyBytes(copy.destination.Resolve(copy.bytes), copy.source.Resolve(copy.bytes), copy.bytes);
 }
 
 aclError Queue(Stream& stream, const Copy& copy) {

@@ -15,7 +15,6 @@ constexpr uint64_t kPoisonWhole = uint64_t{1} << 20;
 constexpr uint64_t kStrictPoisonWhole = uint64_t{64} << 20;
 constexpr uint64_t kPoisonEnds = uint64_t{64} << 10;
 constexpr uint64_t kSmallPagesUpTo = uint64_t{1} << 20;
-constexpr uint64_t kDirtyLimit = uint64_t{256} << 20;
 
 }  // namespace
 
@@ -150,7 +149,6 @@ void DeviceMemory::GiveBack(const SlotPlace& place) {
   --place.span->live;
   if (place.span->size_class == kLargeClass) {
     RetireSpan(place.span);
-    if (dirty_chunks_ * kHugePageBytes > kDirtyLimit) PurgeLocked();
     return;
   }
   classes_[place.span->size_class].free.push_back(place);

@@ -51,7 +51,7 @@ class DeviceMemory {
   FreeOutcome Free(uint64_t address);
   // Drops every block.
   void Clear();
-  // Gives the pages of freed large blocks back to the system.
+  // Gives the pages of freed large blocks back to the system; Free itself keeps them for the next block.
   void Purge();
 
   // Host pointer of [address, address + bytes), or null unless that lies inside one live block.

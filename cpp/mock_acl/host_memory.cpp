@@ -1,6 +1,8 @@
 // The ranges of page-locked host memory.
 #include "pypto/mock_acl/host_memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -8,25 +10,52 @@
 
 #include "pypto/base/checked.h"
 #include "pypto/mock_acl/device_memory.h"
+#include "pypto/mock_acl/reservation.h"
 
 namespace pypto::mock {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kPoisonedBytes = uint64_t{1} << 20;
+constexpr uint64_t kSmallUpTo = uint64_t{1} << 20;
 
 }  // namespace
 
 HostMemory::~HostMemory() { Clear(); }
 
+// A kept block that is not much larger, with its capacity; under the mutex.
+std::byte* HostMemory::TakeKept(uint64_t* capacity) {
+  const auto found = kept_.lower_bound(*capacity);
+  if (found == kept_.end() || found->first > *capacity + std::max(kHugePageBytes, *capacity / 4)) return nullptr;
+  std::byte* block = found->second;
+  *capacity = found->first;
+  kept_.erase(found);
+  return block;
+}
+
+std::byte* HostMemory::AllocateLarge(uint64_t* capacity) {
+  std::lock_guard lock(mutex_);
+  std::byte* block = TakeKept(capacity);
+  if (block != nullptr) return block;
+  block = MapAligned(*capacity, PROT_READ | PROT_WRITE);
+  if (block == nullptr && !kept_.empty()) {
+    PurgeLocked();
+    block = MapAligned(*capacity, PROT_READ | PROT_WRITE);
+  }
+  if (block != nullptr) madvise(block, *capacity, MADV_HUGEPAGE);
+  return block;
+}
+
 void* HostMemory::Allocate(uint64_t bytes) {
-  const auto padded = base::CheckedAlignUp(bytes, kAlignment);
+  const bool large = bytes > kSmallUpTo;
+  const auto padded = base::CheckedAlignUp(bytes, large ? kHugePageBytes : kAlignment);
   if (!padded) return nullptr;
-  void* pointer = std::aligned_alloc(kAlignment, *padded);
+  uint64_t capacity = *padded;
+  void* pointer = large ? AllocateLarge(&capacity) : std::aligned_alloc(kAlignment, *padded);
   if (pointer == nullptr) return nullptr;
   std::memset(pointer, kFreshByte, std::min(bytes, kPoisonedBytes));
   std::lock_guard lock(mutex_);
-  ranges_[reinterpret_cast<uint64_t>(pointer)] = {bytes, true};
+  ranges_[reinterpret_cast<uint64_t>(pointer)] = {bytes, large ? capacity : 0, true};
   live_bytes_ += bytes;
   ++live_blocks_;
   return pointer;
@@ -39,7 +68,12 @@ bool HostMemory::Free(void* pointer) {
     if (found == ranges_.end() || !found->second.owned) return false;
     live_bytes_ -= found->second.bytes;
     --live_blocks_;
+    const uint64_t capacity = found->second.capacity;
     ranges_.erase(found);
+    if (capacity != 0) {
+      kept_.emplace(capacity, static_cast<std::byte*>(pointer));
+      return true;
+    }
   }
   std::free(pointer);
   return true;
@@ -59,7 +93,7 @@ HostMemory::Registration HostMemory::Register(void* pointer, uint64_t bytes) {
   if (Containing(address) != ranges_.end() || (next != ranges_.end() && next->first - address < bytes)) {
     return Registration::kAlready;
   }
-  ranges_[address] = {bytes, false};
+  ranges_[address] = {bytes, 0, false};
   return Registration::kDone;
 }
 
@@ -81,11 +115,36 @@ bool HostMemory::Pinned(const void* pointer, uint64_t bytes) const {
 void HostMemory::Clear() {
   std::lock_guard lock(mutex_);
   for (const auto& [address, range] : ranges_) {
-    if (range.owned) std::free(reinterpret_cast<void*>(address));
+    if (range.capacity != 0) {
+      Unmap(reinterpret_cast<std::byte*>(address), range.capacity);
+    } else if (range.owned) {
+      std::free(reinterpret_cast<void*>(address));
+    }
   }
+  PurgeLocked();
   ranges_.clear();
   live_bytes_ = 0;
   live_blocks_ = 0;
+}
+
+void HostMemory::Purge() {
+  std::lock_guard lock(mutex_);
+  PurgeLocked();
+}
+
+void HostMemory::PurgeLocked() {
+  for (const auto& [capacity, block] : kept_) {
+    Unmap(block, capacity);
+    CountGiveBackCall();
+  }
+  kept_.clear();
+}
+
+uint64_t HostMemory::kept_bytes() const {
+  std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& [capacity, block] : kept_) bytes += capacity;
+  return bytes;
 }
 
 uint64_t HostMemory::live_bytes() const {

@@ -115,8 +115,17 @@ aclError Instance::Finalize(bool whatever_the_count, uint64_t* left) {
 void Instance::CloseAll() {
   for (Context* context : contexts.Live()) CloseContext(*context, false);
   host_memory.Clear();
+  copies.Stop();
   std::lock_guard lock(life_);
   devices_.clear();
+}
+
+void Instance::GiveBackPages() {
+  std::lock_guard lock(life_);
+  for (const auto& device : devices_) {
+    if (device->started()) device->memory().Purge();
+  }
+  host_memory.Purge();
 }
 
 void Instance::ReportLeaks() const {

@@ -11,6 +11,7 @@
 #include "pypto/acl_abi/error_codes.h"
 #include "pypto/mock_acl/arguments.h"
 #include "pypto/mock_acl/context.h"
+#include "pypto/mock_acl/copy_team.h"
 #include "pypto/mock_acl/device.h"
 #include "pypto/mock_acl/fork_safe.h"
 #include "pypto/mock_acl/handle_table.h"
@@ -59,6 +60,10 @@ class Instance {
     return device.HardwareSyncAddress();
   }
 
+  // Copies as memmove does, by as many threads as a device has cores where that is faster.
+  void CopyBytes(void* to, const void* from, size_t bytes) { copies.Copy(to, from, bytes, settings_.cores); }
+  // Pages of freed blocks, on all devices and of page-locked memory, go back to the system.
+  void GiveBackPages();
   // Tells the streams to stop, briefly waits for what runs, and lets their threads park.
   void StopForExit() noexcept;
   // The device whose range holds the address, or null.
@@ -75,6 +80,7 @@ class Instance {
   HandleTable<Binary, HandleKind::kBinary> binaries;
   HandleTable<Function, HandleKind::kFunction> functions;
   HostMemory host_memory;
+  CopyTeam copies;
   RecordPool records;
   std::vector<std::unique_ptr<Device>> const& devices() const noexcept { return devices_; }
   uint64_t guard_violations() const noexcept { return guard_violations_.load(std::memory_order_relaxed); }

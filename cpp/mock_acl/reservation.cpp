@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "pypto/base/checked.h"
 
@@ -14,8 +15,15 @@ constexpr uint64_t kLeastBudget = uint64_t{1} << 30;
 // Room for one span of every size class beside a full budget.
 constexpr uint64_t kLeastSlack = uint64_t{512} << 20;
 
-// A range aligned to huge pages, or null.
-std::byte* ReserveAligned(uint64_t bytes, int protection) {
+constinit std::atomic<uint64_t> give_back_calls{0};
+
+}  // namespace
+
+uint64_t GiveBackCalls() noexcept { return give_back_calls.load(std::memory_order_relaxed); }
+
+void CountGiveBackCall() noexcept { give_back_calls.fetch_add(1, std::memory_order_relaxed); }
+
+std::byte* MapAligned(uint64_t bytes, int protection) {
   const uint64_t padded = bytes + kHugePageBytes;
   void* raw = mmap(nullptr, padded, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -28,7 +36,7 @@ std::byte* ReserveAligned(uint64_t bytes, int protection) {
   return result;
 }
 
-}  // namespace
+void Unmap(std::byte* pages, uint64_t bytes) noexcept { munmap(pages, bytes); }
 
 Reservation::Reservation(uint64_t budget) {
   const uint64_t least = std::min(budget, kLeastBudget);
@@ -40,9 +48,9 @@ Reservation::Reservation(uint64_t budget) {
 bool Reservation::TryReserve(uint64_t budget) {
   // The slack covers guards and free ranges too small for a large block.
   const uint64_t bytes = base::AlignUp(budget + std::max(budget / 4, kLeastSlack), kHugePageBytes);
-  std::byte* range = ReserveAligned(bytes, PROT_NONE);
+  std::byte* range = MapAligned(bytes, PROT_NONE);
   if (range == nullptr) return false;
-  std::byte* alias = ReserveAligned(bytes, PROT_READ | PROT_WRITE);
+  std::byte* alias = MapAligned(bytes, PROT_READ | PROT_WRITE);
   if (alias == nullptr) {
     munmap(range, bytes);
     return false;
@@ -64,6 +72,9 @@ Reservation::~Reservation() {
   munmap(alias_, bytes_);
 }
 
-void Reservation::Discard(uint64_t offset, uint64_t bytes) noexcept { madvise(alias_ + offset, bytes, MADV_DONTNEED); }
+void Reservation::Discard(uint64_t offset, uint64_t bytes) noexcept {
+  madvise(alias_ + offset, bytes, MADV_DONTNEED);
+  CountGiveBackCall();
+}
 
 }  // namespace pypto::mock

@@ -6,6 +6,13 @@
 
 namespace pypto::mock {
 
+// Anonymous pages, not backed before they are touched, aligned to huge pages; null when the system refuses.
+std::byte* MapAligned(uint64_t bytes, int protection);
+void Unmap(std::byte* pages, uint64_t bytes) noexcept;
+// Calls of madvise and munmap that gave pages of freed blocks back to the system, in this process.
+uint64_t GiveBackCalls() noexcept;
+void CountGiveBackCall() noexcept;
+
 // Two anonymous reservations of equal size, never backed before they are touched. Owned by DeviceMemory; immutable once
 // made. translation: alias = address - base + alias start.
 class Reservation {

@@ -17,6 +17,8 @@ struct Baseline {
   std::mutex mutex;
   std::array<uint64_t, kCallCount> calls{};
   uint64_t kernels = 0;
+  uint64_t give_backs = 0;
+  uint64_t shared_copies = 0;
 };
 
 Baseline& GetBaseline() {
@@ -148,6 +150,18 @@ MOCK_EXPORT uint64_t mock_kernels_run(void) {
 
 MOCK_EXPORT uint64_t mock_stream_threads(void) { return Stream::threads(); }
 
+MOCK_EXPORT void mock_give_back(void) { Instance::Get().GiveBackPages(); }
+
+MOCK_EXPORT uint64_t mock_give_back_count(void) {
+  std::lock_guard lock(GetBaseline().mutex);
+  return GiveBackCalls() - GetBaseline().give_backs;
+}
+
+MOCK_EXPORT uint64_t mock_shared_copies(void) {
+  std::lock_guard lock(GetBaseline().mutex);
+  return Instance::Get().copies.shared() - GetBaseline().shared_copies;
+}
+
 MOCK_EXPORT void* mock_device_bytes(const void* address, size_t bytes) {
   const auto number = reinterpret_cast<uint64_t>(address);
   const Device* device = Instance::Get().DeviceOfAddress(number);
@@ -168,6 +182,8 @@ MOCK_EXPORT void mock_reset(void) {
   std::lock_guard lock(GetBaseline().mutex);
   for (size_t i = 0; i < kCallCount; ++i) GetBaseline().calls[i] = TotalCalls(static_cast<CallId>(i));
   GetBaseline().kernels = KernelsSinceLoad();
+  GetBaseline().give_backs = GiveBackCalls();
+  GetBaseline().shared_copies = Instance::Get().copies.shared();
 }
 
 }  // extern "C"

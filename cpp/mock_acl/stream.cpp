@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pypto/base/bulk_copy.h"
 #include "pypto/base/checked.h"
 #include "pypto/mock_acl/clock.h"
 #include "pypto/mock_acl/device.h"
+#include "pypto/mock_acl/instance.h"
 #include "pypto/mock_acl/thread_state.h"
 
 namespace pypto::mock {
@@ -219,7 +219,7 @@ void Stream::RunCopy(Task& task) {
   } else {
     const std::byte* source = task.source.Resolve(task.bytes);
     if (destination != nullptr && source != nullptr) {
-      base::BulkCopy(destination, source, task.bytes);
+      Instance::Get().CopyBytes(destination, source, task.bytes);
       return;
     }
   }

@@ -7,6 +7,7 @@
 
 #include "pypto/base/process.h"
 #include "pypto/mock_acl/device.h"
+#include "pypto/mock_acl/instance.h"
 #include "pypto/mock_acl/stream.h"
 
 namespace pypto::mock {
@@ -95,6 +96,7 @@ void Stream::ThreadMain() {
     };
     if (now - last_push > kPollFor && FallAsleep(tail)) {
       context_->device->memory().Purge();
+      Instance::Get().host_memory.Purge();
       wake_.SleepUntil(kNoDeadline, [&] { return called() || tail_.load(std::memory_order_acquire) != seen_tail; });
     } else {
       wake_.SleepUntil(now + kPollInterval, called);

@@ -97,6 +97,14 @@ const char* pypto_mock_simd(void);
 /* Threads of streams that exist now. */
 uint64_t mock_stream_threads(void);
 
+/* Pages of freed blocks are kept for the next ones. They go back to the system when this is called, when a stream's
+ * thread falls asleep, 100 ms after the last launch, and when a device is reset. */
+void mock_give_back(void);
+/* How often pages went back (calls of madvise and munmap) since load or mock_reset. */
+uint64_t mock_give_back_count(void);
+/* Copies that were large enough for several threads since load or mock_reset. */
+uint64_t mock_shared_copies(void);
+
 /* The host bytes behind a device range, NULL unless it lies inside one live block. Valid until the block is freed. */
 void* mock_device_bytes(const void* address, size_t bytes);
 

@@ -76,6 +76,17 @@ TEST(BulkCopy, StreamsOnlyWhereTheProcessorCan) {
   const bool streams = CopyWayRuns(CopyWay::kAvx2) || CopyWayRuns(CopyWay::kAvx512);
   EXPECT_EQ(StreamingCopyBytes() != SIZE_MAX, streams);
   EXPECT_GE(StreamingCopyBytes(), size_t{2} << 20);
+  EXPECT_EQ(WayForBytes(StreamingCopyBytes() - 1), CopyWay::kLibrary);
+  EXPECT_EQ(WayForBytes(StreamingCopyBytes()) != CopyWay::kLibrary, streams);
+}
+
+TEST(BulkCopy, KnowsWhenRangesOverlap) {
+  const char bytes[64] = {};
+  EXPECT_TRUE(RangesOverlap(bytes, bytes, 1));
+  EXPECT_TRUE(RangesOverlap(bytes, bytes + 7, 8));
+  EXPECT_TRUE(RangesOverlap(bytes + 7, bytes, 8));
+  EXPECT_FALSE(RangesOverlap(bytes, bytes + 8, 8));
+  EXPECT_FALSE(RangesOverlap(bytes + 8, bytes, 8));
 }
 
 }  // namespace

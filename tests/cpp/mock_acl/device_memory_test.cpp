@@ -89,15 +89,26 @@ TEST(DeviceMemory, PagesOfFreedLargeBlocksAreGivenBackOffTheHotPath) {
   EXPECT_EQ(Take(memory, 10 * kMib - 64), first) << "dirty chunks are used again first";
   EXPECT_EQ(memory.dirty_bytes(), 0u);
   EXPECT_EQ(memory.Free(first), FreeOutcome::kFreed);
+  const uint64_t calls = GiveBackCalls();
   memory.Purge();
   EXPECT_EQ(memory.dirty_bytes(), 0u);
+  EXPECT_EQ(GiveBackCalls(), calls + 1);
+}
+
+TEST(DeviceMemory, AllocatingAndFreeingGivesNothingBack) {
+  DeviceMemory memory(uint64_t{1} << 30, false);
+  const uint64_t calls = GiveBackCalls();
   for (int i = 0; i < 3; ++i) {
     const uint64_t large = Take(memory, 200 * kMib);
     const uint64_t other = Take(memory, 200 * kMib);
     EXPECT_EQ(memory.Free(large), FreeOutcome::kFreed);
     EXPECT_EQ(memory.Free(other), FreeOutcome::kFreed);
-    EXPECT_LE(memory.dirty_bytes(), 256 * kMib) << "bounded";
+    EXPECT_LE(memory.dirty_bytes(), 404 * kMib) << "no more than was alive at a time";
   }
+  EXPECT_EQ(GiveBackCalls(), calls);
+  memory.Purge();
+  EXPECT_EQ(GiveBackCalls(), calls + 1) << "neighbours go in one call";
+  EXPECT_EQ(memory.dirty_bytes(), 0u);
 }
 
 TEST(DeviceMemory, InternalBlocksAreNeitherCountedNorFreeable) {

@@ -188,6 +188,23 @@ TEST_F(Memory, HostMemory) {
   EXPECT_EQ(acl.mock_live_host_bytes(), 0u);
 }
 
+TEST_F(Memory, FreedBlocksKeepTheirPagesUntilTold) {
+  Open();
+  constexpr size_t kBytes = size_t{300} << 20;
+  for (int i = 0; i < 3; ++i) {
+    void* device = Malloc(kBytes);
+    void* host = nullptr;
+    EXPECT_EQ(acl.aclrtMallocHost(&host, size_t{4} << 20), 0);
+    EXPECT_EQ(acl.aclrtFree(device), 0);
+    EXPECT_EQ(acl.aclrtFreeHost(host), 0);
+  }
+  EXPECT_EQ(acl.mock_give_back_count(), 0u);
+  acl.mock_give_back();
+  EXPECT_EQ(acl.mock_give_back_count(), 2u) << "one of each kind";
+  acl.mock_give_back();
+  EXPECT_EQ(acl.mock_give_back_count(), 2u);
+}
+
 TEST_F(Memory, PointerAttributes) {
   Open();
   aclrtPtrAttributes attributes{};

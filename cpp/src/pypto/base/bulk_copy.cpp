@@ -95,19 +95,14 @@ size_t LastLevelCacheBytes() noexcept {
 }
 
 struct Choice {
-  CopyFunction stream = FunctionOf(BestWay());
-  size_t from_bytes = stream == nullptr ? SIZE_MAX : std::max(kLeastStreaming, LastLevelCacheBytes() / 4);
+  CopyWay way = BestWay();
+  CopyFunction stream = FunctionOf(way);
+  size_t from_bytes = stream == nullptr ? SIZE_MAX : std::max(kLeastStreaming, LastLevelCacheBytes() / 16 * 5);
 };
 
 const Choice& TheChoice() noexcept {
   static const Choice choice;
   return choice;
-}
-
-bool Overlap(const void* a, const void* b, size_t bytes) noexcept {
-  const auto first = reinterpret_cast<uintptr_t>(a);
-  const auto second = reinterpret_cast<uintptr_t>(b);
-  return first - second < bytes || second - first < bytes;
 }
 
 }  // namespace
@@ -134,11 +129,23 @@ void CopyBy(CopyWay way, void* to, const void* from, size_t bytes) noexcept {
 
 size_t StreamingCopyBytes() noexcept { return TheChoice().from_bytes; }
 
+CopyWay WayForBytes(size_t bytes) noexcept {
+  const bool small = bytes < kLeastStreaming || bytes < TheChoice().from_bytes;
+  return small ? CopyWay::kLibrary : TheChoice().way;
+}
+
+bool RangesOverlap(const void* a, const void* b, size_t bytes) noexcept {
+  const auto first = reinterpret_cast<uintptr_t>(a);
+  const auto second = reinterpret_cast<uintptr_t>(b);
+  return first - second < bytes || second - first < bytes;
+}
+
 void BulkCopy(void* to, const void* from, size_t bytes) noexcept {
-  if (bytes < kLeastStreaming || bytes < TheChoice().from_bytes || Overlap(to, from, bytes)) {
+  const CopyWay way = WayForBytes(bytes);
+  if (way == CopyWay::kLibrary || RangesOverlap(to, from, bytes)) {
     std::memmove(to, from, bytes);
   } else {
-    Stream(TheChoice().stream, to, from, bytes);
+    CopyBy(way, to, from, bytes);
   }
 }
 

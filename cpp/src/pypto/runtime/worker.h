@@ -91,6 +91,10 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   // Whole tensor; same shape and dtype (kInvalidArgument naming both), a live tensor of this worker.
   base::Status CopyFromHost(ResidentTensor& tensor, const HostTensorView& source, const Interrupt& interrupt = {});
   base::Status CopyToHost(ResidentTensor& tensor, const HostTensorView& destination, const Interrupt& interrupt = {});
+  // Entered: the same, and whether a copy would first wait for launches.
+  base::Status CopyFromHostEntered(ResidentTensor& tensor, const HostTensorView& source, const Interrupt& interrupt);
+  base::Status CopyToHostEntered(ResidentTensor& tensor, const HostTensorView& destination, const Interrupt& interrupt);
+  bool IsBusyEntered() const noexcept;
 
   // A new handle; the program is loaded when no handle of the same fingerprint is open.
   base::Result<std::shared_ptr<Registration>> Register(std::shared_ptr<const program::Image> image,
@@ -100,7 +104,7 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
                                                                  const Interrupt& interrupt = {});
 
   base::Result<MemoryInfo> GetMemoryInfo(const Interrupt& interrupt = {});
-  // Gives pooled free memory back to the device.
+  // Gives pooled free memory back to the device, and over the mock to the system.
   base::Status Trim(const Interrupt& interrupt = {});
   // Nothing given: the time-out of the config. kTimeout lists what is in flight.
   base::Status Synchronize(std::optional<int64_t> timeout_ms = std::nullopt, const Interrupt& interrupt = {});

@@ -197,6 +197,18 @@ Result<TensorRef> Worker::ViewRows(ResidentTensor& tensor, int64_t begin, int64_
 Status Worker::CopyFromHost(ResidentTensor& tensor, const HostTensorView& source, const Interrupt& interrupt) {
   const WorkerEntry entry(*this, interrupt);
   PYPTO_RETURN_IF_ERROR(entry.status());
+  return CopyFromHostEntered(tensor, source, interrupt);
+}
+
+Status Worker::CopyToHost(ResidentTensor& tensor, const HostTensorView& destination, const Interrupt& interrupt) {
+  const WorkerEntry entry(*this, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
+  return CopyToHostEntered(tensor, destination, interrupt);
+}
+
+bool Worker::IsBusyEntered() const noexcept { return state_->is_open() && state_->stream_busy(); }
+
+Status Worker::CopyFromHostEntered(ResidentTensor& tensor, const HostTensorView& source, const Interrupt& interrupt) {
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_RETURN_IF_ERROR(state_->registry().CheckTensor("copy_from_host: the tensor", tensor));
   PYPTO_RETURN_IF_ERROR(CheckSame("copy_from_host", tensor.shape(), tensor.dtype(), source));
@@ -206,9 +218,8 @@ Status Worker::CopyFromHost(ResidentTensor& tensor, const HostTensorView& source
   return Upload(state_.get(), tensor.address(), source.data, tensor.bytes());
 }
 
-Status Worker::CopyToHost(ResidentTensor& tensor, const HostTensorView& destination, const Interrupt& interrupt) {
-  const WorkerEntry entry(*this, interrupt);
-  PYPTO_RETURN_IF_ERROR(entry.status());
+Status Worker::CopyToHostEntered(ResidentTensor& tensor, const HostTensorView& destination,
+                                 const Interrupt& interrupt) {
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   PYPTO_RETURN_IF_ERROR(state_->registry().CheckTensor("to_host: the tensor", tensor));
   PYPTO_RETURN_IF_ERROR(CheckSame("to_host", tensor.shape(), tensor.dtype(), destination));
@@ -245,7 +256,12 @@ Status Worker::Trim(const Interrupt& interrupt) {
   state_->TakeInDropped();
   const acl::ContextScope scope(state_->table(), state_->session().context());
   PYPTO_RETURN_IF_ERROR(scope.status());
-  return state_->allocator().Trim();
+  PYPTO_RETURN_IF_ERROR(state_->allocator().Trim());
+  if (!state_->table().is_mock()) return base::OkStatus();
+  // The mock keeps the pages of freed blocks until it is told.
+  void* give_back = state_->LibrarySymbol("mock_give_back");
+  if (give_back != nullptr) reinterpret_cast<void (*)()>(give_back)();
+  return base::OkStatus();
 }
 
 }  // namespace pypto::runtime
