@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <vector>
 
 #include "acl/fake_library.h"
 #include "pypto/acl/layers/fault_injection.h"
@@ -45,6 +46,48 @@ TEST_F(ContextTest, TheScopePutsTheFormerOneBack) {
     EXPECT_EQ(*CurrentContext(*table_), context->view());
   }
   EXPECT_EQ(*CurrentContext(*table_), primary_);
+}
+
+TEST_F(ContextTest, OneOfOurOwnIsNotPutBack) {
+  auto first = Context::Create(*table_, 0);
+  auto second = Context::Create(*table_, 0);
+  ASSERT_TRUE(first.ok() && second.ok());
+  RememberOwnContext(*first);
+  ASSERT_EQ(table_->aclrtSetCurrentContext(first->raw()), 0);
+  {
+    const ContextScope scope(*table_, *second, ContextScope::Back::kAlways);
+    EXPECT_EQ(*CurrentContext(*table_), second->view());
+  }
+  EXPECT_EQ(*CurrentContext(*table_), first->view());
+  {
+    const ContextScope scope(*table_, *second);
+  }
+  EXPECT_EQ(*CurrentContext(*table_), second->view());
+  {
+    const ContextScope scope(*table_, *first);
+  }
+  EXPECT_EQ(*CurrentContext(*table_), second->view()) << "the second was not remembered";
+  ForgetOwnContext(*first);
+  ASSERT_EQ(table_->aclrtSetCurrentContext(first->raw()), 0);
+  {
+    const ContextScope scope(*table_, *second);
+  }
+  EXPECT_EQ(*CurrentContext(*table_), first->view());
+  ASSERT_EQ(table_->aclrtSetCurrentContext(primary_.raw()), 0);
+}
+
+TEST_F(ContextTest, MoreContextsThanAreRememberedArePutBack) {
+  const auto context = Context::Create(*table_, 0);
+  ASSERT_TRUE(context.ok());
+  std::vector<char> names(200);
+  for (char& name : names) RememberOwnContext(ContextView(&name));
+  RememberOwnContext(primary_);
+  {
+    const ContextScope scope(*table_, *context);
+  }
+  EXPECT_EQ(*CurrentContext(*table_), primary_);
+  for (char& name : names) ForgetOwnContext(ContextView(&name));
+  ForgetOwnContext(primary_);
 }
 
 TEST_F(ContextTest, AThreadWithoutContextKeepsTheNewOne) {

@@ -1,11 +1,24 @@
 // Contexts of the calling thread.
 #include "pypto/acl/context.h"
 
+#include <array>
+#include <atomic>
+
 #include "pypto/acl/errors.h"
 
 namespace pypto::acl {
 
 namespace {
+
+// Without a lock: a forked child may find it at any point of a change.
+constinit std::array<std::atomic<void*>, 128> own_contexts{};
+
+bool IsOwn(ContextView context) noexcept {
+  for (const std::atomic<void*>& own : own_contexts) {
+    if (own.load(std::memory_order_relaxed) == context.raw()) return true;
+  }
+  return false;
+}
 
 // From what asking for the current context gave.
 base::Result<ContextView> ReadCurrent(const Table& table, aclError code, acl_abi::aclrtContext raw) {
@@ -35,14 +48,28 @@ base::Result<Context> Context::Create(const Table& table, int32_t device_id) {
   return context;
 }
 
-void ContextScope::Enter(aclError code, acl_abi::aclrtContext former, ContextView context) {
+void RememberOwnContext(ContextView context) noexcept {
+  for (std::atomic<void*>& own : own_contexts) {
+    void* empty = nullptr;
+    if (own.compare_exchange_strong(empty, context.raw(), std::memory_order_relaxed)) return;
+  }
+}
+
+void ForgetOwnContext(ContextView context) noexcept {
+  for (std::atomic<void*>& own : own_contexts) {
+    void* expected = context.raw();
+    if (own.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed)) return;
+  }
+}
+
+void ContextScope::Enter(aclError code, acl_abi::aclrtContext former, ContextView context, Back back) {
   const base::Result<ContextView> known = ReadCurrent(table_, code, former);
   if (!known.ok()) {
     status_ = known.status();
     return;
   }
   status_ = PYPTO_ACL_CALL(table_, aclrtSetCurrentContext, context.raw());
-  if (status_.ok()) former_ = *known;
+  if (status_.ok() && *known && (back == Back::kAlways || !IsOwn(*known))) former_ = *known;
 }
 
 void ContextScope::Leave() {

@@ -20,16 +20,23 @@ class PYPTO_API Context : public OwnedHandle<HandleKind::kContext> {
 // The context current in this thread; empty when there is none.
 PYPTO_API base::Result<ContextView> CurrentContext(const Table& table);
 
+// Contexts that only code of this process's workers makes current: a thread that was left in one of them need not be
+// put back into it. Any thread; beyond 128 at a time more are simply put back.
+PYPTO_API void RememberOwnContext(ContextView context) noexcept;
+PYPTO_API void ForgetOwnContext(ContextView context) noexcept;
+
 // Makes a context current in this thread and puts the former one back at the end, so that a host framework's own
-// context is untouched. With no former context the new one stays current: the interface cannot unset it.
+// context is untouched. With no former context, or one of our own, the new one stays current: calls to the same worker
+// switch once.
 class PYPTO_API ContextScope {
  public:
-  ContextScope(const Table& table, ContextView context) : table_(table) {
+  enum class Back : uint8_t { kUnlessOwn, kAlways };
+  ContextScope(const Table& table, ContextView context, Back back = Back::kUnlessOwn) : table_(table) {
     acl_abi::aclrtContext former = nullptr;
     const aclError code = table.aclrtGetCurrentContext(&former);
     if (code == acl_abi::kSuccess && former == context.raw()) [[likely]]
       return;
-    Enter(code, former, context);
+    Enter(code, former, context, back);
   }
   ~ContextScope() {
     if (former_) [[unlikely]]
@@ -42,7 +49,7 @@ class PYPTO_API ContextScope {
 
  private:
   // `code` and `former`: what asking for the current context gave.
-  [[gnu::cold]] void Enter(aclError code, acl_abi::aclrtContext former, ContextView context);
+  [[gnu::cold]] void Enter(aclError code, acl_abi::aclrtContext former, ContextView context, Back back);
   [[gnu::cold]] void Leave();
   const Table& table_;
   ContextView former_;  // empty: nothing to put back

@@ -30,8 +30,18 @@ Completion::~Completion() {
     new std::shared_ptr<PendingLaunch>(std::move(pending_));
     return;
   }
+  if (interrupted_.load(std::memory_order_relaxed)) AbortUnlessEnded();
   const Status ignored = Wait(std::nullopt);
   static_cast<void>(ignored);
+}
+
+void Completion::AbortUnlessEnded() {
+  Worker& worker = registration_->worker();
+  WorkerState& state = *worker.state_;
+  const WorkerEntry entry(worker);
+  if (finished() || !state.is_open() || state.PollPending(pending_.get())) return;
+  const acl::ContextScope scope(state.table(), state.session().context());
+  if (scope.status().ok()) state.AbortWork();
 }
 
 bool Completion::finished() const noexcept { return pending_->finished.load(std::memory_order_acquire); }
@@ -56,6 +66,7 @@ Status Completion::Wait(std::optional<int64_t> timeout_ms, const Interrupt& inte
     const acl::Table* table = nullptr;
     {
       const WorkerEntry entry(worker, interrupt);
+      if (!entry.status().ok()) interrupted_.store(true, std::memory_order_relaxed);
       PYPTO_RETURN_IF_ERROR(entry.status());
       if (finished()) break;
       if ((!timeout_ms && state.WaitUnsealed(pending_.get())) || state.PollPending(pending_.get())) {
@@ -78,7 +89,10 @@ Status Completion::Wait(std::optional<int64_t> timeout_ms, const Interrupt& inte
       const WorkerEntry entry(worker);
       if (!finished()) static_cast<void>(state.EndPendingOnFailure(pending_.get(), code));
     }
-    if (interrupt.Asked()) return Status(StatusCode::kFailedPrecondition, "waiting was interrupted; the work goes on");
+    if (interrupt.Asked()) {
+      interrupted_.store(true, std::memory_order_relaxed);
+      return Status(StatusCode::kFailedPrecondition, "waiting was interrupted; the work goes on");
+    }
     if (timeout_ms && NowMs() >= end && !Done()) {
       const WorkerEntry entry(worker);
       return state.TimeoutStatus(*timeout_ms, pending_->kernel);

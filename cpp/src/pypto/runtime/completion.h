@@ -1,6 +1,7 @@
 // A dispatch that was submitted and may still be running.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,7 +15,8 @@ struct PendingLaunch;
 class Registration;
 
 // Made by Registration::Submit. Host outputs are written by the thread whose Wait or Done first sees the end; a worker
-// that closes finishes what is left. Destroying an unfinished one waits for it (unless the process is ending).
+// that closes finishes what is left. Destroying an unfinished one waits for it (unless the process is ending); when a
+// wait for it was interrupted, the work is aborted instead, as that of an interrupted synchronous call.
 // The caller keeps the host arguments alive until it is finished. Thread-safe: enters the worker by itself, so a
 // holder of a lock that a worker's user may want (the GIL) releases it first.
 class PYPTO_API Completion {
@@ -34,8 +36,11 @@ class PYPTO_API Completion {
   bool finished() const noexcept;
 
  private:
+  void AbortUnlessEnded();
+
   std::shared_ptr<Registration> registration_;
   std::shared_ptr<PendingLaunch> pending_;
+  std::atomic<bool> interrupted_{false};
 };
 
 }  // namespace pypto::runtime

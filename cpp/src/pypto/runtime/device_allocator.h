@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "pypto/acl/memory.h"
@@ -75,7 +76,7 @@ class DeviceAllocator {
   std::array<uint64_t, kMemoryKindCount> bytes_{};
   uint64_t held_ = 0;  // bytes taken from the library
   uint64_t used_ = 0;  // of them, in live blocks
-  std::map<uint64_t, Live> live_;
+  std::unordered_map<uint64_t, Live> live_;
   std::map<uint64_t, Chunk> chunks_;
   std::vector<std::vector<uint64_t>> free_small_;  // per size class
   std::multimap<uint64_t, uint64_t> free_large_;   // capacity → address

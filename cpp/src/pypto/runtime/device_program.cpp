@@ -150,6 +150,11 @@ Status DeviceProgram::Reserve(StagingSet* set, size_t parameter, uint64_t bytes,
 
 Status DeviceProgram::ReserveHost(const acl::Table& table, StagingSet* set, uint64_t bytes) {
   if (set->host.bytes() >= bytes) return base::OkStatus();
+  if (!set->host.is_open() && !free_hosts_.empty()) {
+    set->host = std::move(free_hosts_.back());
+    free_hosts_.pop_back();
+    if (set->host.bytes() >= bytes) return base::OkStatus();
+  }
   PYPTO_RETURN_IF_ERROR(set->host.Close());
   PYPTO_ASSIGN_OR_RETURN(set->host, acl::HostMemory::Allocate(table, bytes));
   return base::OkStatus();
@@ -163,6 +168,7 @@ Status DeviceProgram::Unload(DeviceAllocator* allocator) {
     }
     first.Attach(set->host.Close());
   }
+  for (acl::HostMemory& host : free_hosts_) first.Attach(host.Close());
   first.Attach(binary_.Close());
   return first;
 }

@@ -52,7 +52,9 @@ class DeviceProgram {
   base::Status Reserve(StagingSet* set, size_t parameter, uint64_t bytes, DeviceAllocator* allocator) const;
 
   // Makes the set's host memory at least `bytes` large.
-  static base::Status ReserveHost(const acl::Table& table, StagingSet* set, uint64_t bytes);
+  base::Status ReserveHost(const acl::Table& table, StagingSet* set, uint64_t bytes);
+  // Takes back the host memory of a set that has been returned without it.
+  void ReturnHost(acl::HostMemory host) { free_hosts_.push_back(std::move(host)); }
 
   // Frees the staging and unloads the code. First error; everything is gone in any case.
   base::Status Unload(DeviceAllocator* allocator);
@@ -70,6 +72,7 @@ class DeviceProgram {
   uint64_t sync_address_ = 0;
   std::vector<std::unique_ptr<StagingSet>> sets_;
   std::vector<StagingSet*> free_sets_;
+  std::vector<acl::HostMemory> free_hosts_;
 };
 
 // Programs by the fingerprint of their content. Owned by a worker. Thread rule: inside the worker's gate.

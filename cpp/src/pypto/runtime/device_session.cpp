@@ -57,6 +57,7 @@ Result<std::unique_ptr<DeviceSession>> DeviceSession::OpenOn(acl::Session librar
   }
   PYPTO_ASSIGN_OR_RETURN(session->stream_, acl::Stream::Create(table));
   session->ForwardLog();
+  acl::RememberOwnContext(session->context());
   return session;
 }
 
@@ -72,7 +73,8 @@ Status DeviceSession::Close() {
   if (!table().usable()) return base::OkStatus();
   Status first;
   if (context_.is_open()) {
-    const acl::ContextScope scope(table(), context());
+    acl::ForgetOwnContext(context());
+    const acl::ContextScope scope(table(), context(), acl::ContextScope::Back::kAlways);
     first = scope.status();
     CloseInto(&stream_, &first);
     // The destroyed context must not stay current in this thread.

@@ -231,7 +231,7 @@ Status Launcher::ReserveFetch() {
     if (prepared_[i].place != Place::kStaged || !signature_.rules()[i].writes()) continue;
     bytes = base::AlignUp(bytes, program::kInlineAlignment) + prepared_[i].bytes;
   }
-  return DeviceProgram::ReserveHost(table, set_, bytes);
+  return program_->ReserveHost(table, set_, bytes);
 }
 
 Status Launcher::QueueFetch(PendingLaunch* pending) {

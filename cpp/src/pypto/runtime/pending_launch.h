@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pypto/acl/event.h"
+#include "pypto/acl/memory.h"
 #include "pypto/program/launch_block.h"
 #include "pypto/runtime/device_program.h"
 #include "pypto/runtime/resident_tensor.h"
@@ -38,6 +39,7 @@ struct PendingLaunch {
   Launcher* launcher = nullptr;
   DeviceProgram* program = nullptr;
   StagingSet* set = nullptr;
+  acl::HostMemory fetched;  // the set's, once the device has ended and the set serves other launches
   std::vector<Output> outputs;
   std::vector<TensorRef> tensors;
   std::unique_ptr<RecordedLaunch> recorded;  // null: it records nothing

@@ -104,8 +104,21 @@ void WorkerState::MarkDeviceDone(PendingLaunch* pending, Status status) {
   pending->device_done = true;
   pending->status = std::move(status);
   running_ -= 1;
+  if (!pending->status.ok()) return;
   // The queue is in order: when the last of it has ended, nothing runs.
-  if (pending->status.ok() && running_ == 0 && abandoned_.empty()) stream_busy_ = false;
+  if (running_ == 0 && abandoned_.empty()) stream_busy_ = false;
+  if (pending->mark != nullptr) KeepOnlyFetched(pending);
+}
+
+// All that is left to do lies in page-locked memory: device buffers and event serve other launches, however long nobody
+// asks for this one.
+void WorkerState::KeepOnlyFetched(PendingLaunch* pending) {
+  if (pending->set != nullptr) {
+    pending->fetched = std::move(pending->set->host);
+    pending->program->ReturnSet(std::exchange(pending->set, nullptr));
+  }
+  const bool unused = pending->waiters.load(std::memory_order_acquire) == 0;
+  if (unused && !broken() && pending->event.is_open()) ReturnEvent(std::move(pending->event));
 }
 
 bool WorkerState::HasEndedWell(const PendingLaunch& pending) const {
@@ -217,6 +230,7 @@ void WorkerState::FinishPending(const std::shared_ptr<PendingLaunch>& pending) {
     pending->launcher->WriteRecords(pending->recorded->task_block, pending->recorded->budget);
   }
   ReleaseDeviceMemory(pending.get());
+  if (pending->fetched.is_open()) pending->program->ReturnHost(std::move(pending->fetched));
   pending->tensors.clear();
   // Threads that wait for the event outside the gate leave within a slice.
   while (pending->waiters.load(std::memory_order_acquire) != 0) sched_yield();

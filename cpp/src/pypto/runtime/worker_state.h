@@ -1,8 +1,10 @@
 // Everything an open worker has: device, memory, programs, work in flight.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -119,7 +121,11 @@ class WorkerState {
 
   // Handles that are open.
   void AddLauncher(Launcher* launcher) { launchers_.push_back(launcher); }
-  void RemoveLauncher(Launcher* launcher) { std::erase(launchers_, launcher); }
+  // Looked for from the end: handles that come and go are opened last.
+  void RemoveLauncher(Launcher* launcher) {
+    const auto found = std::find(launchers_.rbegin(), launchers_.rend(), launcher);
+    if (found != launchers_.rend()) launchers_.erase(std::prev(found.base()));
+  }
 
   // Submitted launches.
   base::Result<acl::Event> TakeEvent();
@@ -151,6 +157,7 @@ class WorkerState {
   // Waits a slice for an event; also from outside the gate, by a thread that counts as a waiter.
   static acl::aclError WaitForEventSlice(const acl::Table& table, acl::EventView event, int32_t slice_ms);
   void MarkDeviceDone(PendingLaunch* pending, base::Status status);
+  void KeepOnlyFetched(PendingLaunch* pending);
   // Ends what is in flight with `cause`, except the launches that the device had done before anything failed.
   void EndInOrder(const base::Status& cause);
 
