@@ -4,41 +4,16 @@ import math
 
 import pytest
 import torch
+import worked_example
 
 import pypto
 
-B, L, H, D = 1, 64, 1, 16
 DTYPES = {
     torch.float32: (pypto.DT_FP32, 2e-6),
     torch.float16: (pypto.DT_FP16, 2e-3),
     torch.bfloat16: (pypto.DT_BF16, 2e-2),
 }
 SHAPES = [(1, 1), (1, 7), (3, 64), (33, 100), (64, 128), (70, 257)]
-
-
-@pypto.frontend.jit
-def k_tmp_to_d_emb(
-    dy: pypto.Tensor([B, L, H, D], pypto.DT_FP32),
-    weight: pypto.Tensor([H, D, D], pypto.DT_FP32),
-    output1: pypto.Tensor([B, L, D], pypto.DT_FP32),
-    output2: pypto.Tensor([B, L, D], pypto.DT_FP32),
-):
-    tmp_assemble = pypto.tensor([B, L, H, D], output1.dtype, "tmp_assemble")
-    tmp_exclusive = pypto.tensor([B, L, H, D], output2.dtype, "tmp_exclusive")
-    for i_idx, t in pypto.loop_unroll(0, 1, 1, name="l_loop_0"):  # noqa: B007
-        pypto.set_vec_tile_shapes(1, 64, 1, 256)
-        tmp_exclusive[:] = pypto.add(dy, dy)
-    for j_idx, t in pypto.loop_unroll(0, L, 1, name="l_loop_1"):
-        pypto.set_vec_tile_shapes(1, 64, 1, 256)
-        dy_v = dy[0, j_idx : j_idx + t, 0]
-        pypto.set_cube_tile_shapes([128, 128], [128, 128], [128, 128])
-        dx = pypto.matmul(dy_v, weight[0], pypto.DT_FP32, b_trans=True)
-        pypto.set_vec_tile_shapes(1, 64, 1, 512)
-        tmp_assemble[0, j_idx : j_idx + t, 0] = dx + 0.0
-    for k_idx, t in pypto.loop_unroll(0, L, 1, name="l_loop_2"):
-        pypto.set_vec_tile_shapes(1, 64, 1, 512)
-        output1[0, k_idx : k_idx + t] = tmp_assemble[0, k_idx : k_idx + t, 0]
-        output2[0, k_idx : k_idx + t] = tmp_exclusive[0, k_idx : k_idx + t, 0]
 
 
 def assert_close(got: torch.Tensor, expected: torch.Tensor, tolerance: float) -> None:
@@ -49,10 +24,9 @@ def assert_close(got: torch.Tensor, expected: torch.Tensor, tolerance: float) ->
 
 
 def test_three_loops():
-    torch.manual_seed(1)
-    dy, weight = torch.randn(B, L, H, D), torch.randn(H, D, D)
-    output1, output2 = torch.full((B, L, D), math.nan), torch.full((B, L, D), math.nan)
-    k_tmp_to_d_emb(dy, weight, output1, output2)
+    dy, weight = worked_example.inputs()
+    output1, output2 = torch.full((1, 64, 16), math.nan), torch.full((1, 64, 16), math.nan)
+    worked_example.three_loops(dy, weight, output1, output2)
     assert_close(output1, dy[:, :, 0].double() @ weight[0].double().T, 1e-6)
     assert torch.equal(output2, (dy + dy)[:, :, 0])
 

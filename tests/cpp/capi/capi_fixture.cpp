@@ -124,4 +124,15 @@ CapiTest::~CapiTest() {
   EXPECT_EQ(MOCK_CALL(mock_live_bytes)(-1), 0u);
 }
 
+CapiWorkerTest::~CapiWorkerTest() {
+  EXPECT_EQ(pypto_worker_release(worker_), PYPTO_OK);
+  EXPECT_EQ(pypto_program_release(program_), PYPTO_OK);
+}
+
+pypto_counters CapiWorkerTest::Counters() {
+  pypto_counters counters = PYPTO_STRUCT(pypto_counters);
+  EXPECT_EQ(pypto_worker_get_counters(worker_, &counters), PYPTO_OK);
+  return counters;
+}
+
 }  // namespace pypto::capi::testing

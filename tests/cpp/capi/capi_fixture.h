@@ -51,4 +51,14 @@ class CapiTest : public ::testing::Test {
   size_t handles_before_;
 };
 
+// The same with a worker and the program of AddRowsFile.
+class CapiWorkerTest : public CapiTest {
+ protected:
+  ~CapiWorkerTest() override;
+  pypto_counters Counters();
+
+  pypto_program* program_ = Load(AddRowsFile());
+  pypto_worker* worker_ = OpenWorker();
+};
+
 }  // namespace pypto::capi::testing

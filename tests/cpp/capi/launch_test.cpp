@@ -16,7 +16,7 @@ using testing::LastMessage;
 using testing::Number;
 using testing::Resident;
 
-class LaunchTest : public testing::CapiTest {
+class LaunchTest : public testing::CapiWorkerTest {
  protected:
   LaunchTest() {
     EXPECT_EQ(pypto_worker_register(worker_, program_, &registration_), PYPTO_OK) << LastMessage();
@@ -25,18 +25,9 @@ class LaunchTest : public testing::CapiTest {
   ~LaunchTest() override {
     EXPECT_EQ(pypto_registration_release(registration_), PYPTO_OK);
     EXPECT_EQ(pypto_tensor_release(weight_), PYPTO_OK);
-    EXPECT_EQ(pypto_worker_release(worker_), PYPTO_OK);
-    EXPECT_EQ(pypto_program_release(program_), PYPTO_OK);
-  }
-  pypto_counters Counters() {
-    pypto_counters counters = PYPTO_STRUCT(pypto_counters);
-    EXPECT_EQ(pypto_worker_get_counters(worker_, &counters), PYPTO_OK);
-    return counters;
   }
 
   Floats w_{1, 0.5F};
-  pypto_program* program_ = testing::Load(testing::AddRowsFile());
-  pypto_worker* worker_ = testing::OpenWorker();
   pypto_registration* registration_ = nullptr;
   pypto_tensor* weight_ = nullptr;
 };

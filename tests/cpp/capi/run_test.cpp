@@ -16,17 +16,9 @@ using testing::LastMessage;
 using testing::Number;
 using testing::Resident;
 
-class RunTest : public testing::CapiTest {
+class RunTest : public testing::CapiWorkerTest {
  protected:
-  ~RunTest() override {
-    EXPECT_EQ(pypto_worker_release(worker_), PYPTO_OK);
-    EXPECT_EQ(pypto_program_release(program_), PYPTO_OK);
-  }
-  uint64_t Loads() {
-    pypto_counters counters = PYPTO_STRUCT(pypto_counters);
-    EXPECT_EQ(pypto_worker_get_counters(worker_, &counters), PYPTO_OK);
-    return counters.program_loads;
-  }
+  uint64_t Loads() { return Counters().program_loads; }
   // x + 0.5 over 4 rows.
   struct Add {
     Floats x{4, 1.0F};
@@ -35,8 +27,6 @@ class RunTest : public testing::CapiTest {
     std::array<pypto_argument, 3> arguments{x.Argument(), w.Argument(), out.Argument()};
     const std::vector<float> expected = std::vector<float>(64, 1.5F);
   };
-  pypto_program* program_ = testing::Load(testing::AddRowsFile());
-  pypto_worker* worker_ = testing::OpenWorker();
 };
 
 TEST_F(RunTest, LoadsOnceAndAgainAfterClosing) {

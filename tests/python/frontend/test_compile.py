@@ -4,39 +4,17 @@ import re
 
 import pytest
 from frontend_samples import Sample
+from worked_example import three_loops
 
 import pypto
 from pypto import ir
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor
-B, L, H, D = 1, 64, 1, 16
-
-
-@pypto.frontend.jit
-def k_tmp_to_d_emb(
-    dy: T([B, L, H, D], FP32), weight: T([H, D, D], FP32), output1: T([B, L, D], FP32), output2: T([B, L, D], FP32)
-):
-    tmp_assemble = pypto.tensor([B, L, H, D], output1.dtype, "tmp_assemble")
-    tmp_exclusive = pypto.tensor([B, L, H, D], output2.dtype, "tmp_exclusive")
-    for _, t in pypto.loop_unroll(0, 1, 1, name="l_loop_0"):
-        pypto.set_vec_tile_shapes(1, 64, 1, 256)
-        tmp_exclusive[:] = pypto.add(dy, dy)
-    for j_idx, t in pypto.loop_unroll(0, L, 1, name="l_loop_1"):
-        pypto.set_vec_tile_shapes(1, 64, 1, 256)
-        dy_v = dy[0, j_idx : j_idx + t, 0]
-        pypto.set_cube_tile_shapes([128, 128], [128, 128], [128, 128])
-        dx = pypto.matmul(dy_v, weight[0], pypto.DT_FP32, b_trans=True)
-        pypto.set_vec_tile_shapes(1, 64, 1, 512)
-        tmp_assemble[0, j_idx : j_idx + t, 0] = dx + 0.0
-    for k_idx, t in pypto.loop_unroll(0, L, 1, name="l_loop_2"):
-        pypto.set_vec_tile_shapes(1, 64, 1, 512)
-        output1[0, k_idx : k_idx + t] = tmp_assemble[0, k_idx : k_idx + t, 0]
-        output2[0, k_idx : k_idx + t] = tmp_exclusive[0, k_idx : k_idx + t, 0]
 
 
 def test_classes_of_the_three_loop_kernel():
-    text = ir.compile(k_tmp_to_d_emb).to_text()
+    text = ir.compile(three_loops).to_text()
     classes = dict(re.findall(r"storage s\d+:(\S+): (\w+) ", text))
     inner = [name for name, kind in classes.items() if kind == "root_inner"]
     assert len(inner) == 1
@@ -61,7 +39,7 @@ def test_classes_of_the_three_loop_kernel():
 )
 def test_workspace_of_the_three_loop_kernel(options, depths, total):
     with pypto.options(runtime_options=options):
-        budget = ir.compile(k_tmp_to_d_emb).workspace_budget()
+        budget = ir.compile(three_loops).workspace_budget()
     assert tuple(pool.unit for pool in budget.pools) == (512, 4096, 4096)
     assert tuple(pool.depth for pool in budget.pools) == depths
     assert budget.boundary_bytes == 8192
@@ -74,9 +52,9 @@ def test_workspace_of_the_three_loop_kernel(options, depths, total):
 def test_a_needed_pool_of_depth_0():
     with pypto.options(runtime_options={"stitch_function_num_per_pool": [64, 0, 1]}):
         with pytest.raises(pypto.WorkspaceError, match="assemble_outcast"):
-            ir.compile(k_tmp_to_d_emb)
+            ir.compile(three_loops)
         with pytest.raises(RuntimeError):
-            ir.compile(k_tmp_to_d_emb)
+            ir.compile(three_loops)
 
 
 @pytest.mark.parametrize(
@@ -89,20 +67,20 @@ def test_a_needed_pool_of_depth_0():
     ],
 )
 def test_wrong_options(options, kind, text):
-    kernel = pypto.frontend.jit(runtime_options=options)(k_tmp_to_d_emb.function)
+    kernel = pypto.frontend.jit(runtime_options=options)(three_loops.function)
     with pytest.raises(kind, match=text):
         ir.compile(kernel)
 
 
 def test_parameters_and_directions():
-    compiled = ir.compile(k_tmp_to_d_emb)
+    compiled = ir.compile(three_loops)
     assert [(p.name, p.kind, p.dtype, p.dims, p.direction) for p in compiled.parameters] == [
         ("dy", "tensor", FP32, (1, 64, 1, 16), "in"),
         ("weight", "tensor", FP32, (1, 16, 16), "in"),
         ("output1", "tensor", FP32, (1, 64, 16), "out"),
         ("output2", "tensor", FP32, (1, 64, 16), "out"),
     ]
-    assert compiled.name == compiled.__name__ == "k_tmp_to_d_emb"
+    assert compiled.name == compiled.__name__ == "three_loops"
     assert compiled.platform == "a2a3sim"
     assert re.fullmatch("[0-9a-f]{64}", compiled.fingerprint)
     assert compiled.fingerprint[:12] in repr(compiled)
@@ -149,7 +127,7 @@ def test_places_do_not_take_part_in_the_fingerprint():
 
 
 def test_files(tmp_path):
-    compiled = ir.compile(k_tmp_to_d_emb)
+    compiled = ir.compile(three_loops)
     path = tmp_path / "program.pypto"
     compiled.save(path)
     assert list(tmp_path.iterdir()) == [path]
@@ -162,7 +140,7 @@ def test_files(tmp_path):
 
 @pytest.mark.parametrize("damage", [b"", b"PYPTOIMG", "cut", "flip"])
 def test_damaged_files(tmp_path, damage):
-    compiled = ir.compile(k_tmp_to_d_emb)
+    compiled = ir.compile(three_loops)
     path = tmp_path / "program.pypto"
     compiled.save(path)
     data = bytearray(path.read_bytes())
@@ -180,7 +158,7 @@ def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         ir.load(tmp_path / "none")
     with pytest.raises(OSError, match="none"):
-        ir.compile(k_tmp_to_d_emb).save(tmp_path / "none" / "file")
+        ir.compile(three_loops).save(tmp_path / "none" / "file")
 
 
 def test_workspace_of_dynamic_dims():
