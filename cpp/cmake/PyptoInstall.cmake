@@ -24,17 +24,17 @@ install(EXPORT pypto NAMESPACE pypto:: FILE pypto-targets.cmake DESTINATION "${P
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/cpp/include/pypto" DESTINATION "${PYPTO_INSTALL_INCLUDEDIR}")
 
 # For pkg-config: the same, found from where the file lies, so that the tree can be moved. A folder that was given as an
-# absolute path stays where it is.
+# absolute path stays where it is; spaces in it are escaped, as pkg-config itself does for the file's own folder.
 foreach(folder IN ITEMS INCLUDE LIB)
   if(IS_ABSOLUTE "${PYPTO_INSTALL_${folder}DIR}")
-    set(PYPTO_PC_${folder}DIR "${PYPTO_INSTALL_${folder}DIR}")
+    string(REPLACE " " "\\ " PYPTO_PC_${folder}DIR "${PYPTO_INSTALL_${folder}DIR}")
   else()
     file(RELATIVE_PATH relative "/root/${PYPTO_PC_ROOT}" "/root/${PYPTO_INSTALL_${folder}DIR}")
     set(PYPTO_PC_${folder}DIR "\${prefix}/${relative}")
   endif()
 endforeach()
 if(IS_ABSOLUTE "${PYPTO_INSTALL_PKGCONFIGDIR}")
-  set(PYPTO_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+  string(REPLACE " " "\\ " PYPTO_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
 else()
   file(RELATIVE_PATH relative "/root/${PYPTO_INSTALL_PKGCONFIGDIR}" "/root/${PYPTO_PC_ROOT}")
   set(PYPTO_PC_PREFIX "\${pcfiledir}/${relative}")

@@ -24,12 +24,21 @@ def saved_program(tmp_path_factory):
     return path
 
 
+BUILT = ("cpp/core/libpypto.so.0", "cpp/mock_acl/libpypto_mock_acl.so")
+
+
 @pytest.fixture(scope="session")
-def installed_prefix(tmp_path_factory):
-    """What `cmake --install` of the development build puts down, moved to a path with spaces behind that."""
+def development_build():
     tree = ROOT / "build" / "dev"
-    if not (tree / "cpp" / "core" / "libpypto.so.0").exists():
+    if not all((tree / library).exists() for library in BUILT):
         pytest.skip("the development build is not there: cmake --preset dev && cmake --build --preset dev")
+    return tree
+
+
+@pytest.fixture(scope="session")
+def installed_prefix(tmp_path_factory, development_build):
+    """What `cmake --install` of the development build puts down, moved to a path with spaces behind that."""
+    tree = development_build
     folder = tmp_path_factory.mktemp("install")
     run(["cmake", "--install", str(tree), "--prefix", str(folder / "first")])
     return shutil.move(folder / "first", folder / "moved prefix")
@@ -73,6 +82,26 @@ def test_pkg_config_finds_a_moved_tree(tmp_path, saved_program, request, origin)
     expect_request_loops(tmp_path, saved_program)
     version = run(["pkg-config", "--modversion", "pypto"], env=environment).strip()
     assert (ROOT / "CMakeLists.txt").read_text().count(f"project(pypto VERSION {version} ") == 1
+
+
+@pytest.mark.skipif(shutil.which("pkg-config") is None, reason="needs pkg-config")
+@pytest.mark.parametrize("name", ["folders", "with spaces"])
+def test_absolute_install_folders(tmp_path, saved_program, development_build, name):
+    """Library and headers in folders given as absolute paths, outside of the prefix."""
+    build, prefix, elsewhere = (tmp_path / part for part in ("build", "prefix", name))
+    absolute = [f"-DCMAKE_INSTALL_{kind}DIR={elsewhere / kind.lower()}" for kind in ("LIB", "INCLUDE")]
+    run(["cmake", "-S", str(ROOT), "-B", str(build), f"-DCMAKE_INSTALL_PREFIX={prefix}", *absolute])
+    for library in BUILT:  # what was built for another install folder serves this one as well
+        shutil.copy2(development_build / library, build / library)
+    run(["cmake", "--install", str(build)])
+    environment = {"PKG_CONFIG_PATH": str(elsewhere / "lib" / "pkgconfig"), "PATH": "/usr/bin:/bin:/usr/local/bin"}
+    flags = shlex.split(run(["pkg-config", "--cflags", "--libs", "pypto"], env=environment))
+    assert f"-I{elsewhere / 'include'}" in flags
+    assert f"-L{elsewhere / 'lib'}" in flags
+    assert not list(prefix.glob("**/*.so*"))
+    run(["cc", "-std=c11", str(EXAMPLES / "request_loop.c"), "-o", str(tmp_path / "request_loop_c"), *flags])
+    run(["c++", "-std=c++17", str(EXAMPLES / "request_loop.cpp"), "-o", str(tmp_path / "request_loop_cpp"), *flags])
+    expect_request_loops(tmp_path, saved_program)
 
 
 def test_folders_on_the_command_line():
