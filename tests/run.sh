@@ -16,11 +16,20 @@ ruff check .
 ruff format --check .
 git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs -r clang-format --dry-run --Werror
 mypy
+# What kernels say of themselves is for tracing: tensors as annotations, loops over traced numbers.
+mypy benchmarks/python --disable-error-code valid-type --disable-error-code untyped-decorator \
+  --disable-error-code no-untyped-def --disable-error-code var-annotated --disable-error-code misc
 
 step "C++: build and ctest"
 cmake --preset dev
 cmake --build --preset dev
 ctest --preset dev
+
+# The fuzzer's corpus with mutations from a fixed seed, for a minute, beside the steps that follow.
+replay_log=$(mktemp)
+nice build/dev/tests/cpp/fuzz/fuzz_image_replay tests/fuzz/corpus 2000 60 >"$replay_log" 2>&1 &
+replay=$!
+trap 'kill "$replay" 2>/dev/null || true; rm -f "$replay_log"' EXIT
 
 step "package: build, install, pytest"
 bash .ci/install.sh
@@ -31,6 +40,10 @@ for example in examples/*/[!_]*.py; do
   echo "-- $example"
   python "$example"
 done
+
+step "fuzzer: the end of the minute"
+wait "$replay" || { cat "$replay_log"; exit 1; }
+cat "$replay_log"
 
 step "instructions per dispatch (nothing without valgrind)"
 timeout 60 python benchmarks/python/instructions.py

@@ -9,7 +9,7 @@ import random
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class Candidate:
     """One call to time; `repeat` calls make one sample."""
 
     name: str
-    call: Callable[[], object]
+    call: Callable[..., object]  # without arguments, unless a subclass gives some
     repeat: int = 0
     samples: list[float] = field(default_factory=list)
     switched: list[float] = field(default_factory=list)  # with a context switch inside
@@ -114,7 +114,7 @@ def measure(candidates: list[Candidate], rounds: int = 120, seed: int = 0) -> di
 
 
 def report(
-    title: str, figures: dict[str, dict[str, float]], path: Path | None, extra: dict[str, object] | None = None
+    title: str, figures: dict[str, dict[str, float]], path: Path | None, extra: Mapping[str, object] | None = None
 ) -> None:
     """Prints a table and, with a path, writes the JSON beside the machine's description."""
     print(f"\n{title}")

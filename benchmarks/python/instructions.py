@@ -26,8 +26,8 @@ def build_marks(folder: Path) -> Path:
     return library
 
 
-def cases() -> dict[str, Callable[[], object]]:
-    """The calls to count. Imports stay here: the outer process needs none of them."""
+def dispatch_cases() -> dict[str, Callable[[], object]]:
+    """One call of each kind. Imports stay here: the outer process needs none of them."""
     import torch
 
     from dispatch import SHAPE, add, trivial
@@ -56,11 +56,31 @@ def cases() -> dict[str, Callable[[], object]]:
     }
 
 
-def run_counted(marks_path: str, calls: int) -> None:
+def scale_cases() -> dict[str, Callable[[], object]]:
+    """The calls of scale.py beside little and beside much that is alive."""
+    from contextlib import ExitStack
+
+    import torch
+
+    import scale
+
+    torch.set_num_threads(1)
+    stack = ExitStack()
+    programs = [scale.make_program(number) for number in range(scale.PROGRAMS)]
+    small = scale.Process(stack, programs[:1], 3, 1)
+    large = scale.Process(stack, programs, scale.TENSORS, scale.WORKERS - 1)
+    calls = {candidate.name: candidate.call for candidate in (*small.calls("small"), *large.calls("large"))}
+    return {"an empty Python function": lambda: None, **calls}
+
+
+CASES = {"dispatch": dispatch_cases, "scale": scale_cases}
+
+
+def run_counted(marks_path: str, calls: int, cases: str) -> None:
     """Inside valgrind: one dump per case, named by its place in the list."""
     marks = ctypes.CDLL(marks_path)
     marks.end_count.argtypes = [ctypes.c_char_p]
-    for index, (name, call) in enumerate(cases().items()):
+    for index, (name, call) in enumerate(CASES[cases]().items()):
         print(f"case: {name}", flush=True)
         for _ in range(WARM_UP):
             call()
@@ -84,7 +104,7 @@ def read_dumps(folder: Path) -> dict[str, int]:
     return totals
 
 
-def count(calls: int) -> dict[str, float]:
+def count(calls: int, cases: str) -> dict[str, float]:
     """Instructions per call of each case, less the loop and the empty function."""
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     with tempfile.TemporaryDirectory() as name:
@@ -92,7 +112,7 @@ def count(calls: int) -> dict[str, float]:
         marks = build_marks(folder)
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=no"]
         command += [f"--callgrind-out-file={folder}/out", sys.executable, __file__]
-        command += ["--marks", str(marks), "--calls", str(calls)]
+        command += ["--marks", str(marks), "--calls", str(calls), "--cases", cases]
         done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"the counted process ended with {done.returncode}:\n{done.stderr}")
@@ -111,14 +131,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--calls", type=int, default=CALLS)
+    parser.add_argument("--cases", choices=CASES, default="dispatch", help="scale: the calls of scale.py")
     parser.add_argument("--marks", default=None, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.marks is not None:
-        return run_counted(arguments.marks, arguments.calls)
+        return run_counted(arguments.marks, arguments.calls, arguments.cases)
     if shutil.which("valgrind") is None:
         print("valgrind is not installed: nothing is counted")
         return None
-    figures = count(arguments.calls)
+    figures = count(arguments.calls, arguments.cases)
     width = max(len(name) for name in figures)
     print(f"{'':{width}} {'instructions':>14}")
     for name, figure in figures.items():

@@ -26,7 +26,7 @@ class LoopCandidate(Candidate):
 
     def run(self, repeat: int) -> None:
         """All calls of one sample."""
-        self.call(repeat)  # type: ignore[call-arg]
+        self.call(repeat)
 
     def loop_cost(self, empty_ns: float) -> float:
         """Nothing."""
