@@ -20,9 +20,9 @@ typedef float VecF __attribute__((vector_size(PYPTO_SIMD_BYTES)));
 typedef int32_t VecI __attribute__((vector_size(PYPTO_SIMD_BYTES)));
 typedef uint32_t VecU __attribute__((vector_size(PYPTO_SIMD_BYTES)));
 typedef uint16_t VecH __attribute__((vector_size(PYPTO_SIMD_BYTES / 2)));
-// The same in memory: at any element boundary, of any type.
+// The same in memory: at any element boundary, of any type; integers also stand for units of narrower elements.
 typedef float VecFMemory __attribute__((vector_size(PYPTO_SIMD_BYTES), aligned(4), may_alias));
-typedef int32_t VecIMemory __attribute__((vector_size(PYPTO_SIMD_BYTES), aligned(4), may_alias));
+typedef int32_t VecIMemory __attribute__((vector_size(PYPTO_SIMD_BYTES), aligned(1), may_alias));
 typedef uint16_t VecHMemory __attribute__((vector_size(PYPTO_SIMD_BYTES / 2), aligned(2), may_alias));
 
 PYPTO_SIMD_INLINE VecI AsInt(VecF x) { return reinterpret_cast<VecI>(x); }
