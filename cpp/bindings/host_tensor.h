@@ -25,7 +25,11 @@ struct HostTensor {
 
   void* data() const noexcept { return static_cast<char*>(tensor.data) + tensor.byte_offset; }
   int64_t bytes() const noexcept;
+  // A tensor without dims has the shape [1].
   runtime::ArgumentView AsArgument() const noexcept {
+    static constexpr int64_t one[] = {1};
+    if (tensor.ndim == 0) [[unlikely]]
+      return runtime::ArgumentView::Host(data(), one, 1, dtype);
     return runtime::ArgumentView::Host(data(), tensor.shape, static_cast<uint8_t>(tensor.ndim), dtype);
   }
 };

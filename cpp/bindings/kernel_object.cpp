@@ -61,11 +61,41 @@ PyObject* CallUnknown(PyObject* object, const CallShape& call) {
   return done ? Py_NewRef(Py_None) : nullptr;
 }
 
+// What a call raises is an error of pypto, whatever went wrong. Interrupts and the like stay as they are.
+PyObject* RaiseAsOurs(PyObject* object) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
+  PyObject *kind, *value, *trace;
+  PyErr_Fetch(&kind, &value, &trace);
+  PyErr_NormalizeException(&kind, &value, &trace);
+  if (trace != nullptr) PyException_SetTraceback(value, trace);
+  PyObject* module = PyImport_ImportModule("pypto.errors");
+  PyObject* name = module != nullptr ? PyObject_GetAttrString(object, "__name__") : nullptr;
+  PyObject* error = name != nullptr ? PyObject_CallMethod(module, "escaped", "OO", name, value) : nullptr;
+  Py_XDECREF(name);
+  Py_XDECREF(module);
+  if (error == value) {
+    PyErr_Restore(kind, value, trace);
+  } else {
+    if (error != nullptr) {
+      PyException_SetCause(error, Py_NewRef(value));
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+    }
+    Py_DECREF(kind);
+    Py_DECREF(value);
+    Py_XDECREF(trace);
+  }
+  Py_XDECREF(error);
+  return nullptr;
+}
+
 PyObject* Call(PyObject* object, PyObject* const* objects, size_t flagged_count, PyObject* names) {
   const CallShape call{objects, static_cast<size_t>(PyVectorcall_NARGS(flagged_count)), names};
   Arguments arguments;
   std::shared_ptr<KnownCall>* known = Self(object)->calls.Find(call, arguments);
-  return known != nullptr ? CallKnown(object, known, arguments) : CallUnknown(object, call);
+  PyObject* result = known != nullptr ? CallKnown(object, known, arguments) : CallUnknown(object, call);
+  if (result == nullptr) [[unlikely]]
+    return RaiseAsOurs(object);
+  return result;
 }
 
 PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {

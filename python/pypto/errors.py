@@ -175,3 +175,17 @@ def typed(bases: tuple[type[PyptoError], ...], kind: type[BaseException], messag
 def fe_error(kind: type[BaseException], message: str) -> PyptoError:
     """An FeError that is also a `kind`."""
     return typed((FeError,), kind, message)
+
+
+def escaped(name: str, error: Exception) -> PyptoError:
+    """What a direct call of kernel `name` raises for an error: an error of pypto, which passes as it is.
+
+    What the runtime finds wrong with arguments is an FeError; anything else is a PyptoGeneralError. Called by the
+    bindings only.
+    """
+    if isinstance(error, PyptoError):
+        return error
+    if type(error) in (TypeError, ValueError):
+        return fe_error(type(error), str(error))
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return typed((PyptoGeneralError,), type(error), f"Failed to call JIT function '{name}'. {text}")

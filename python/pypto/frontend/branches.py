@@ -14,7 +14,7 @@ from pypto.frontend.maybe import Maybe, choose, join, split
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import require
+from pypto.frontend.tracer import TensorFact, require
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
@@ -61,12 +61,32 @@ class BranchFlow:
         self._merged = sorted({*(meta.names.assigned & meta.names.live_after), *self._elements.paths})
         self._then: dict[str, Any] = {}
         self._variables: dict[str, Tensor] = {}
+        self._given_up: dict[str, Tensor] = {}  # by name: what it was before the branches, if it may be that still
+        self._lent: set[str] = set()  # parameters whose own memory takes what a branch binds to their names
         for name in self._merged:
             fact = self.trace.facts.bound.get((self.ordinal, name))
             if fact is not None:
-                self._variables[name] = carry.declare(self.trace, name, fact)
+                self._variables[name] = self._variable(name, fact)
         self.trace.build("begin_if", to_expr(self.trace, condition, "if"))
         self._open("then")
+
+    def _variable(self, name: str, fact: TensorFact) -> Tensor:
+        """What a merged name lives in: the caller's memory for a parameter that is bound anew and used nowhere else."""
+        value = self._entry.get(name)
+        parameter = self.trace.parameters.get(name)
+        facts = self.trace.facts
+        if (
+            value is not parameter
+            or parameter is None
+            or not parameter.is_untouched
+            or name in facts.read
+            or (self.ordinal, name) not in facts.kept
+            or (parameter.dtype, parameter.shape_exprs()) != (fact.dtype, [self.trace.constant(e) for e in fact.shape])
+        ):
+            return carry.declare(self.trace, name, fact)
+        self._lent.add(name)
+        lent: Tensor = parameter.lend(name)
+        return lent
 
     def _open(self, kind: str) -> None:
         scope = self.trace.push(kind, self.runtime.source.place(self.meta.node))
@@ -96,6 +116,7 @@ class BranchFlow:
         self.trace.build("end_if")
         self.names = {name: self._merge(name, self._then[name], other[name]) for name in self._merged}
         self._elements.take(self.names)
+        self._give_up()
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
         frame = frame | self._elements.values()
@@ -113,17 +134,38 @@ class BranchFlow:
         moves = []
         for name, variable in self._variables.items():
             value = tensors.get(name)
-            if value is None:
+            if value is None or value.id == variable.id or (name in self._lent and value is self._entry[name]):
                 continue
             moves.append(CarriedMove(variable, value, self.runtime.place_of(self.meta, name)))
-            for each in value.identities().values():
-                if each.scope is not self.trace.scope:
-                    variable.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
-                    each.may_be(variable, f"it may also be '{name}', depending on a condition, and")
+            self._note_outside(name, variable, value)
         carry.note_aliases(tensors, {**tensors, **self._variables})
         carry.move_all(self.trace, moves)
         self.trace.pop()
         return values
+
+    def _note_outside(self, name: str, variable: Tensor, value: Tensor) -> None:
+        """A merged name may be a tensor of before the branch: writing into one of them would be seen in the other."""
+        key = (self.ordinal, name)
+        for each in value.identities().values():
+            if each.scope is self.trace.scope:
+                continue
+            is_old = each is self._entry.get(name) and each.is_own_of(self.trace.scopes[-2])
+            if is_old and key in self.trace.facts.written:
+                self._given_up[name] = each
+                continue
+            variable.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
+            each.may_be(variable, f"it may also be '{name}', depending on a condition, and")
+            if is_old:
+                variable.thaws(key)
+
+    def _give_up(self) -> None:
+        """A tensor that a branch may have bound anew, and that is written into later, has no other name any more."""
+        for name, old in self._given_up.items():
+            old.give_up(
+                f"the tensor was '{name}', which a branch of the if at line {self.meta.node.lineno} binds anew and "
+                "which is written into later; another name that stands for it cannot be used any more. Instead: bind a "
+                "pypto.clone before"
+            )
 
     def _merge(self, name: str, a: Any, b: Any) -> Any:
         if carry.same_value(a, b):
@@ -170,6 +212,8 @@ class BranchFlow:
     def _merge_tensors(self, name: str, a: Tensor, b: Tensor) -> Any:
         if a.dtype != b.dtype or a.shape_exprs() != b.shape_exprs():
             return self._conflict(name, a, b)
+        if any(self.trace.parameters.get(name) is each for each in (a, b)):
+            self.trace.facts.kept.add((self.ordinal, name))
         carry.note_bound(self.trace, self.ordinal, name, a)
         merged = self._variables[name]
         merged.set_valid([self._choice(x, y) for x, y in zip(a.valid_exprs(), b.valid_exprs(), strict=True)])

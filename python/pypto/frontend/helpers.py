@@ -1,30 +1,49 @@
 """Plain functions that a kernel calls: traced by the rules of kernels where their source allows it.
 
-A helper that cannot be rewritten runs as ordinary Python. That is safe: there a pypto.loop refuses to iterate and a
-symbolic condition refuses to become a bool.
+A helper that takes **kwargs, or whose source cannot be read, runs as ordinary Python. That is safe: there a pypto.loop
+refuses to iterate and a symbolic condition refuses to become a bool. One that holds what kernels cannot hold (try,
+yield) runs so as long as it sees nothing of the running kernel: it is refused where it is given a tensor or a symbolic
+value, or calls an operation.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import types
 from typing import Any
 
+from pypto.errors import PyptoError
 from pypto.frontend import tracer
-from pypto.frontend.checks import find_unsupported
+from pypto.frontend.checks import Finding, find_unsupported, finding_error
 from pypto.frontend.liveness import EMPTY, Names
 from pypto.frontend.places import trace_error
 from pypto.frontend.rewrite import RUNTIME, FlowMeta, instantiate, rewrite
 from pypto.frontend.source import NoSourceError, Source, read_source
+from pypto.frontend.symbolic import SymbolicScalar
 
 _NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
-_NATIVE_FLAGS = inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _MAX_CACHED = 512
 KERNEL_FRAME = "_run_kernel"  # name of the function that calls the kernel's own
 
+_GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
 _Rewritten = tuple[Source, types.CodeType, list[FlowMeta]]
-_cache: dict[tuple[types.CodeType, str], _Rewritten | None] = {}
+
+
+class _Refused:
+    """What a helper holds that kernels cannot hold, and its source."""
+
+    def __init__(self, finding: Finding, source: Source) -> None:
+        self.finding, self.source = finding, source
+
+    def error(self) -> PyptoError:
+        """The error at the line."""
+        return finding_error(self.finding, self.source)
+
+
+_cache: dict[tuple[types.CodeType, str], _Rewritten | _Refused | None] = {}
 
 
 def is_library(value: Any) -> bool:
@@ -38,12 +57,12 @@ def is_library_name(module: str) -> bool:
 
 
 def runs_natively(function: types.FunctionType) -> bool:
-    """Whether a function is left as it is: library code, generators, lambdas, helpers that take **kwargs."""
+    """Whether a function is left as it is: library code, lambdas, helpers that take **kwargs."""
     code = function.__code__
-    return is_library(function) or bool(code.co_flags & _NATIVE_FLAGS) or code.co_name == "<lambda>"
+    return is_library(function) or bool(code.co_flags & inspect.CO_VARKEYWORDS) or code.co_name == "<lambda>"
 
 
-def _rewritten(function: types.FunctionType) -> _Rewritten | None:
+def _rewritten(function: types.FunctionType) -> _Rewritten | _Refused | None:
     key = (function.__code__, function.__code__.co_filename)
     if key not in _cache:
         while len(_cache) >= _MAX_CACHED:
@@ -52,13 +71,14 @@ def _rewritten(function: types.FunctionType) -> _Rewritten | None:
     return _cache[key]
 
 
-def _rewrite(function: types.FunctionType, live_at_end: Names) -> _Rewritten | None:
+def _rewrite(function: types.FunctionType, live_at_end: Names) -> _Rewritten | _Refused | None:
     try:
         source = read_source(function)
     except NoSourceError:
         return None
-    if find_unsupported(source.tree, is_kernel=False) is not None:
-        return None
+    finding = find_unsupported(source.tree, is_kernel=False)
+    if finding is not None:
+        return _Refused(finding, source)
     code, metas = rewrite(source, function, live_at_end)
     return source, code, metas
 
@@ -73,9 +93,38 @@ def convert(function: types.FunctionType) -> types.FunctionType:
     rewritten = None
     if RUNTIME not in function.__code__.co_freevars and not runs_natively(function):
         rewritten = _rewritten(function)
+    if isinstance(rewritten, _Refused):
+        return _guarded(function, rewritten, trace)
     if trace is not None:
         _refuse_recursion(function, function.__code__ if rewritten is None else rewritten[1])
     return function if rewritten is None else bind(function, rewritten, trace)
+
+
+def _is_traced(value: Any) -> bool:
+    """Whether a value is one of the running kernel, or a container that holds one."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(_is_traced(each) for each in value)
+    if isinstance(value, dict):
+        return any(_is_traced(each) for each in value.values())
+    return isinstance(value, tracer.TensorLike | tracer.FloatLike | tracer.NoValue | SymbolicScalar)
+
+
+def _guarded(function: types.FunctionType, refused: _Refused, trace: tracer.Trace | None) -> types.FunctionType:
+    """A helper that runs natively on plain values only."""
+
+    @functools.wraps(function)
+    def guarded(*arguments: Any, **keywords: Any) -> Any:
+        if _is_traced(arguments) or _is_traced(keywords):
+            raise refused.error()
+        if trace is None or function.__code__.co_flags & _GENERATOR_FLAGS:
+            return function(*arguments, **keywords)
+        before, trace.refusal = trace.refusal, refused.error
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            trace.refusal = before
+
+    return guarded  # type: ignore[return-value]
 
 
 def _captures_alike(function: types.FunctionType, frame: types.FrameType) -> bool:

@@ -59,6 +59,7 @@ class LoopFlow:
         self._outside: dict[int, Tensor] = {}  # by id of a head: the tensor that the name held before the loop
         self._written: set[str] = set()  # names that the body writes into as well
         self._writes: dict[str, int] = {}  # of those tensors, when the loop began
+        self._first_write = self.trace.writes
         self._ran = False
         self._is_last_body = True
         self._prepare(frame)
@@ -287,14 +288,18 @@ class LoopFlow:
                 name,
             )
         carry.check_same(self.runtime, self.meta, name, variable, value)
-        if any(each.scope is not self.trace.scope for each in value.identities().values()):
-            raise self.runtime.error(
-                ValueError,
-                f"'{name}' is bound to a tensor that exists outside of the pypto.loop, or may be: later iterations "
-                f"could write through either name. Instead: {name} = pypto.clone(value)",
-                self.meta,
-                name,
-            )
+        for each in value.identities().values():
+            if each.scope is self.trace.scope:
+                continue
+            if each.was_written_since(self._first_write) or name in self._written:
+                raise self.runtime.error(
+                    ValueError,
+                    f"'{name}' is bound to a tensor that exists outside of the pypto.loop, or may be, and the loop "
+                    f"writes into it through either name. Instead: {name} = pypto.clone(value)",
+                    self.meta,
+                    name,
+                )
+            self._may_be_outside(name, each)
         return value
 
     def _check_fixed(self, name: str, before: Any, after: Any) -> None:

@@ -28,6 +28,7 @@ from pypto.frontend.source import Source
 
 RUNTIME = "_pypto_rt"
 _INNER = "_pypto_inner"
+_MADE = "_pypto_made"  # a parameter that tells lambdas made here from those of the source
 _Node = TypeVar("_Node", bound=ast.expr)
 
 
@@ -92,8 +93,10 @@ class _Rewriter(ast.NodeTransformer):
 
     @staticmethod
     def _lambda(body: ast.expr) -> ast.Lambda:
-        empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        return ast.Lambda(empty, body)
+        marked = ast.arguments(
+            posonlyargs=[], args=[], kwonlyargs=[ast.arg(_MADE)], kw_defaults=[ast.Constant(None)], defaults=[]
+        )
+        return ast.Lambda(marked, body)
 
     def _take(self, flow: str, names: Names) -> list[ast.stmt]:
         """`if "x" in flow.names: x = flow.names["x"]` for each name."""
@@ -280,9 +283,23 @@ def rewrite(
     ast.copy_location(outer, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))
     code = compile(module, source.filename, "exec", dont_inherit=True)
-    made = _find(_find(code, "_pypto_outer"), _INNER)
-    named: dict[str, Any] = {"co_qualname": tree.name} if hasattr(made, "co_qualname") else {}
-    return made.replace(co_name=tree.name, **named), rewriter.metas
+    return _named(_find(_find(code, "_pypto_outer"), _INNER), tree.name), rewriter.metas
+
+
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+def _named(code: types.CodeType, name: str) -> types.CodeType:
+    """The code under a name, which comprehensions and the lambdas made here take too: that is where they stand."""
+    inner: list[Any] = []
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            is_part = constant.co_name in _COMPREHENSIONS or _MADE in constant.co_varnames
+            inner.append(_named(constant, name if is_part else constant.co_name))
+        else:
+            inner.append(constant)
+    named: dict[str, Any] = {"co_qualname": name} if hasattr(code, "co_qualname") else {}
+    return code.replace(co_name=name, co_consts=tuple(inner), **named)
 
 
 def _find(code: types.CodeType, name: str) -> types.CodeType:

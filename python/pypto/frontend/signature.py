@@ -11,7 +11,9 @@ from typing import Any
 from pypto.dtypes import PACKED, DataType, from_host_dtype, serves
 from pypto.errors import fe_error
 from pypto.frontend.annotations import DynamicDim, StaticDim, TensorSpec
+from pypto.frontend.checks import check_kernel
 from pypto.frontend.formats import format_of
+from pypto.frontend.source import read_kernel_source
 
 NO_DEFAULT = inspect.Parameter.empty
 _MAX_BOUND = 1024
@@ -80,7 +82,7 @@ class Signature:
         self._bound: dict[tuple[Any, ...], BoundTensor] = {}
         for parameter in inspect.signature(function).parameters.values():
             if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-                continue  # refused with its place when the source is checked
+                check_kernel(read_kernel_source(function))  # raises, with its place
             annotation = _resolve(parameter.annotation, function)
             if hasattr(annotation, "to_tensor") and not isinstance(annotation, type):
                 if self.scalars:

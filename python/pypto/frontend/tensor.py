@@ -24,8 +24,8 @@ class Tensor(TensorMethods):
     """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
 
     __slots__ = (
-        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_thaw",
-        "_trace", "_valid", "_variable", "_writes",
+        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_taken",
+        "_thaw", "_trace", "_valid", "_variable", "_writes", "_written_at",
     )  # fmt: skip
 
     _trace: Trace
@@ -41,8 +41,10 @@ class Tensor(TensorMethods):
     _thaw: tuple[int, str] | None  # what starts the trace over when a frozen one is written after all
     _may_be: tuple[Tensor, ...]  # other objects that Python would have here, depending on what runs
     _gone: str  # why it cannot be used any more
+    _taken: str  # the parameter whose memory a branch gave to another object
     _read: bool
     _writes: int
+    _written_at: int  # the number of the last write, among all of the trace
 
     def __new__(cls, shape: Any = None, dtype: Any = None, format: Any = None, name: str = "") -> Any:  # noqa: A002
         """A declared tensor in a kernel, a TensorSpec elsewhere."""
@@ -66,10 +68,10 @@ class Tensor(TensorMethods):
         made._scope = made._home = trace.scope
         made._variable, made._parameter = variable, parameter
         made._base = None
-        made._frozen = made._gone = ""
+        made._frozen = made._gone = made._taken = ""
         made._valid = made._thaw = None
         made._may_be = ()
-        made._read, made._writes = False, 0
+        made._read, made._writes, made._written_at = False, 0, 0
         made._ordinal = trace.next_tensor()
         if not variable and made._ordinal in trace.facts.variables:
             made._become_variable()
@@ -170,6 +172,9 @@ class Tensor(TensorMethods):
 
         if self._gone:
             raise trace_error(ValueError, self._gone)
+        if self._taken:
+            self._trace.facts.read.add(self._taken)
+            raise Retrace
 
     def use(self) -> int:
         """The id, for reading the contents."""
@@ -192,6 +197,15 @@ class Tensor(TensorMethods):
     def writes(self) -> int:
         """How often it was written through this object."""
         return self._writes
+
+    def was_written_since(self, number: int) -> bool:
+        """Whether it was written after so many writes of the trace."""
+        return self._written_at > number
+
+    def _note_write(self) -> None:
+        self._writes += 1
+        self._trace.writes += 1
+        self._written_at = self._trace.writes
 
     # Variables.
 
@@ -239,6 +253,15 @@ class Tensor(TensorMethods):
         )
         return Tensor.make(self._trace, self._id, variable=True)
 
+    def lend(self, name: str) -> Tensor:
+        """The same memory as another object, for a parameter that a branch binds anew; using this one starts over."""
+        self._taken = name
+        return Tensor.make(self._trace, self._id, variable=True)
+
+    def thaws(self, key: tuple[int, str]) -> None:
+        """Writing into the object, though it is frozen, starts the trace over with that known."""
+        self._thaw = key
+
     def give_up(self, reason: str) -> None:
         """Makes any further use an error, because a loop writes into what only its own name shall stand for."""
         if self._frozen:
@@ -248,8 +271,12 @@ class Tensor(TensorMethods):
     @property
     def is_own(self) -> bool:
         """Whether it was made in the block that is open now, and is no memory of the caller or of another tensor."""
+        return self.is_own_of(self._trace.scope)
+
+    def is_own_of(self, scope: Scope) -> bool:
+        """Whether it was made in that block, and is no memory of the caller or of another tensor."""
         parameters = {parameter.id for parameter in self._trace.parameters.values()}
-        return self._scope is self._trace.scope and self._base is None and self._id not in parameters
+        return self._scope is scope and self._base is None and self._id not in parameters
 
     def variable_id(self) -> int:
         """The id of a variable, for writing."""
@@ -273,7 +300,7 @@ class Tensor(TensorMethods):
             self._become_variable()
         if self._base is not None:
             self._base.writable()
-        self._writes += 1
+        self._note_write()
         return self._id
 
     def reshaped_in_place(self, shape: list[Any]) -> Tensor:
@@ -338,7 +365,7 @@ class Tensor(TensorMethods):
             self._need_variable()
         if self._frozen:
             self.writable()  # raises with the reason
-        self._writes += 1
+        self._note_write()
         self._id, self._variable, self._valid = value.use(), False, None
         if value._variable or self._ordinal in self._trace.facts.variables:
             self._become_variable()

@@ -150,6 +150,8 @@ class PreparedKernel:
             parameter, value = trace.parameters[name], final.get(name)
             if not isinstance(value, Tensor) or value is parameter or not parameter.is_untouched:
                 continue
+            if value.id == parameter.id:
+                continue  # a loop or branch has written it there
             if value.dtype == parameter.dtype and value.shape_exprs() == parameter.shape_exprs():
                 trace.build("move", parameter.variable_id(), value.use())
 

@@ -9,6 +9,7 @@ keyed by counters that are the same in each run. Thread rule: a trace belongs to
 from __future__ import annotations
 
 import contextvars
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -57,6 +58,10 @@ class Facts:
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
+    kept: set[tuple[int, str]] = field(
+        default_factory=set
+    )  # parameters that one of two branches binds anew
+    read: set[str] = field(default_factory=set)  # parameters whose old contents are used after a branch binds them anew
 
 
 class Retrace(BaseException):
@@ -120,6 +125,7 @@ class Trace:
         self._known_lines: dict[tuple[str, int], Any] = {}  # lines that were looked up in the ranges
         self.parameters: dict[str, Any] = {}
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
+        self.writes = 0  # into tensors, so far
         self.starts_over = False  # facts were found that change what was traced before
         self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
         self._tensors = 0
@@ -127,6 +133,7 @@ class Trace:
         self._constants: dict[int, int] = {}
         self._place: Place | None = None
         self.forced_place: Place | None = None  # of statements that stand for something else than the line that runs
+        self.refusal: Callable[[], Exception] | None = None  # of a helper that runs and must not call operations
         self._options: scopes.OptionScope | None = None  # whose tiles the builder has
         self._tiles: Tiles | None = None
 
@@ -245,6 +252,8 @@ class Trace:
 
     def build(self, method: str, *arguments: Any) -> Any:
         """Calls the builder of the core with place and tiles set; its errors get the source place."""
+        if self.refusal is not None:
+            raise self.refusal()
         place = self._set_place()
         self._set_tiles()
         if method in packed.LISTS:

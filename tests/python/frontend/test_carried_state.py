@@ -3,12 +3,13 @@
 import re
 
 import pytest
+import torch
 from frontend_samples import refuse, statements
 
 import pypto
 from pypto import ir
 
-FP32 = pypto.DT_FP32
+FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
 T = pypto.Tensor
 
 
@@ -219,7 +220,47 @@ def test_binding_to_an_outer_tensor():
         other[0:1] = x[0:1]
         out[:] = acc
 
-    refuse(kernel, "acc = other", "'acc' is bound to a tensor that exists outside", "pypto.clone(value)")
+    @pypto.frontend.jit
+    def in_the_loop(x: T([4], FP32), out: T([4], FP32)):
+        other = x + 1
+        acc = x + 2
+        for _ in pypto.loop(3):
+            other[0:1] = x[0:1]
+            acc = other
+        out[:] = acc
+
+    refuse(kernel, "other[0:1] = x[0:1]", "it may be 'acc', which a pypto.loop may leave as it was", "pypto.clone")
+    refuse(in_the_loop, "acc = other", "'acc' is bound to a tensor that exists outside", "pypto.clone(value)")
+
+
+def test_binding_to_an_outer_tensor_that_nobody_writes():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32), count: T([1], INT32)):
+        start = x + 1
+        acc = x * 0.0
+        for i in pypto.loop(count[0]):
+            if pypto.is_loop_begin(i):
+                acc = start
+            acc = acc * 2.0
+        out[:] = acc + start
+
+    @pypto.frontend.jit
+    def latest(x: T([4], FP32), y: T([4], FP32), out: T([4], FP32), count: T([1], INT32)):
+        acc = x
+        for i in pypto.loop(count[0]):
+            out[:] = acc
+            acc = y
+
+        out[:] = out + acc
+
+    x, y = torch.randn(4), torch.randn(4)
+    for n in (0, 1, 3):
+        out, count = torch.zeros(4), torch.tensor([n], dtype=torch.int32)
+        kernel(x, out, count)
+        assert torch.equal(out, ((x + 1) * 2**n if n else x * 0) + (x + 1))
+        out = torch.zeros(4)
+        latest(x, y, out, count)
+        assert torch.equal(out, [x, x + y, None, y + y][n])
 
 
 def test_traces_that_do_not_settle():
