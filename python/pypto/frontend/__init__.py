@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend.annotations import DYN, DYNAMIC, STATIC, DynamicDim, StaticDim, TensorSpec, TileOpFormat, dynamic
 from pypto.frontend.arguments import Element
+from pypto.frontend.declarations import tensor
 from pypto.frontend.formats import from_torch, nd_to_nz, nz_shape, nz_to_nd
 from pypto.frontend.image_cache import ImageCacheInfo, image_cache_info
 from pypto.frontend.kernel import CacheInfo, JitKernel, function, jit
@@ -15,7 +16,7 @@ from pypto.frontend.options import CompStage, RunMode, get_vec_tile_shapes, set_
 from pypto.frontend.symbolic import SatStatus, SymbolicScalar, ceildiv, symbolic_scalar
 from pypto.frontend.symbolic import maximum as max
 from pypto.frontend.symbolic import minimum as min
-from pypto.frontend.tensor import Tensor, tensor
+from pypto.frontend.tensor import Tensor
 from pypto.frontend.verify import pass_verify_print, set_verify_golden_data
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pypto.frontend.declarations import clone
 from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar
-from pypto.frontend.tensor import Tensor, clone
+from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import NoValue, Retrace, TensorFact, Trace
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import Any
 
 from pypto.dtypes import DataType
 from pypto.frontend.arguments import to_dtype_argument, to_static_extents, to_tensor_argument
+from pypto.frontend.declarations import declare
 from pypto.frontend.elementwise import ELEMENTWISE, add, cast_to, emit
 from pypto.frontend.matrix import matmul
 from pypto.frontend.movement import concat, index_select
 from pypto.frontend.places import trace_error
-from pypto.frontend.tensor import Tensor, declare
+from pypto.frontend.tensor import Tensor
 
 _FLOATS = (DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16)
 

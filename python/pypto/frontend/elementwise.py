@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 from pypto import _core
 from pypto.dtypes import DataType, is_float
 from pypto.frontend.arguments import Element, to_operand, to_tensor_argument
+from pypto.frontend.declarations import make
 from pypto.frontend.floats import FloatScalar
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import static_int
-from pypto.frontend.tensor import Tensor, make
+from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import require
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -218,7 +218,8 @@ class LoopFlow:
             self._numbers.end_flag(name, bound)
             if isinstance(value, Tensor) and value is not variable:
                 self._end_valid(name, variable, value)
-            if value is not self._heads.get(name) and value is not variable:
+            head = self._heads.get(name)
+            if value is not variable and (head is None or value is not head or head.id != variable.id):
                 place = self.runtime.place_of(self.meta, name)
                 moves.append(CarriedMove(variable, self._new_value(name, variable, value), place))
         for name in self._numbers.names():

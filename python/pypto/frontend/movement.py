@@ -7,10 +7,11 @@ from typing import Any
 
 from pypto.dtypes import DataType, bytes_of, is_float
 from pypto.frontend.arguments import to_dim, to_dtype_argument, to_extents, to_static_extents, to_tensor_argument
+from pypto.frontend.declarations import declare
 from pypto.frontend.elementwise import add, cast_to, emit, floor_div, remainder
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, as_int, minimum, static_int
-from pypto.frontend.tensor import Tensor, declare
+from pypto.frontend.tensor import Tensor
 
 
 def _shapes() -> Any:

@@ -17,11 +17,12 @@ from pypto.frontend.arguments import (
     to_static_extents,
     to_tensor_argument,
 )
+from pypto.frontend.declarations import make
 from pypto.frontend.elementwise import ELEMENTWISE, cast_to, emit
 from pypto.frontend.places import trace_error
 from pypto.frontend.ranks import limited
 from pypto.frontend.symbolic import as_int, static_int, to_expr
-from pypto.frontend.tensor import Tensor, make
+from pypto.frontend.tensor import Tensor
 from pypto.frontend.tensor_methods import TensorMethods
 from pypto.frontend.tracer import require
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.dtypes import PACKED, DataType
-from pypto.errors import PyptoError
 from pypto.frontend import packed, symbolic, tracer
 from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
-from pypto.frontend.places import Place, trace_error
-from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.moved_extents import MovedExtents
+from pypto.frontend.places import trace_error
 from pypto.frontend.tensor_methods import TensorMethods
 from pypto.frontend.tracer import Retrace, Scope, Trace
 
@@ -24,8 +23,8 @@ class Tensor(TensorMethods):
     """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
 
     __slots__ = (
-        "_base", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope", "_taken",
-        "_thaw", "_trace", "_valid", "_variable", "_writes", "_written_at",
+        "_base", "_extents", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope",
+        "_taken", "_thaw", "_trace", "_valid", "_variable", "_writes", "_written_at",
     )  # fmt: skip
 
     _trace: Trace
@@ -37,6 +36,7 @@ class Tensor(TensorMethods):
     _variable: bool
     _parameter: bool
     _valid: list[int] | None  # of a variable: valid extents that every move keeps; None: all
+    _extents: MovedExtents | None  # the valid extents, where moves in loops or branches change them
     _frozen: str  # why it must not be written into
     _thaw: tuple[int, str] | None  # what starts the trace over when a frozen one is written after all
     _may_be: tuple[Tensor, ...]  # other objects that Python would have here, depending on what runs
@@ -51,6 +51,8 @@ class Tensor(TensorMethods):
         trace = tracer.current()
         if trace is None:
             return make_spec(shape, dtype, format, name)
+        from pypto.frontend.declarations import declare
+
         return declare(shape, dtype, name)
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
@@ -67,7 +69,7 @@ class Tensor(TensorMethods):
         made._trace, made._id = trace, tensor_id
         made._scope = made._home = trace.scope
         made._variable, made._parameter = variable, parameter
-        made._base = None
+        made._base = made._extents = None
         made._frozen = made._gone = made._taken = ""
         made._valid = made._thaw = None
         made._may_be = ()
@@ -75,6 +77,8 @@ class Tensor(TensorMethods):
         made._ordinal = trace.next_tensor()
         if not variable and made._ordinal in trace.facts.variables:
             made._become_variable()
+        elif made._ordinal in trace.facts.moved:
+            made.set_valid(made.shape_exprs())
         return made
 
     # What it is.
@@ -120,15 +124,29 @@ class Tensor(TensorMethods):
 
     def valid_exprs(self) -> list[int]:
         """Expressions of the valid extents."""
-        if self._valid is not None:
-            return self._valid
+        if self._extents is not None:
+            return self._extents.now()
+        return self._value_valid() if self._valid is None else self._valid
+
+    def _value_valid(self) -> list[int]:
         return packed.counted(
             self._trace, self._trace.builder.tensor_dtype(self._id), list(self._trace.builder.tensor_valid(self._id))
         )
 
     def set_valid(self, valid: list[int]) -> None:
-        """Says which cells of a variable hold something; moves into it must keep to that."""
+        """Says which cells of a variable hold something."""
         self._valid = None if valid == self.shape_exprs() else valid
+        dims = self._trace.facts.moved.get(self._ordinal)
+        if dims is not None:
+            if self._extents is None:
+                self._extents = MovedExtents(self._trace, f"tensor{self._ordinal}", sorted(dims), self.shape_exprs())
+            self._note_moved(self._extents.take(valid))
+
+    def _note_moved(self, dims: list[int]) -> None:
+        """Starts over with these valid extents followed, if there are any."""
+        if dims:
+            self._trace.facts.moved.setdefault(self._ordinal, set()).update(dims)
+            raise Retrace
 
     def static_shape(self, what: str) -> tuple[int, ...]:
         """Extents as ints; an error that names `what` when one is dynamic."""
@@ -182,11 +200,12 @@ class Tensor(TensorMethods):
         self._read = True
         if self._base is not None:
             self._base.use()
-        if self._valid is None:
+        if self._valid is None and self._extents is None:
             return self._id
-        zeros = [self._trace.constant(0)] * len(self._valid)
+        valid = self.valid_exprs()
+        zeros = [self._trace.constant(0)] * len(valid)
         shape = list(self.static_shape("a partly valid tensor"))
-        return int(self._trace.build("slice", self._id, shape, zeros, self._valid))
+        return int(self._trace.build("slice", self._id, shape, zeros, valid))
 
     @property
     def is_untouched(self) -> bool:
@@ -211,7 +230,7 @@ class Tensor(TensorMethods):
 
     def _become_variable(self) -> None:
         trace = self._trace
-        valid = self.valid_exprs()
+        valid = self._value_valid()
         variable = trace.build("declare", f"tensor{self._ordinal}", int(self.dtype), self.shape_exprs())
         trace.build("move", variable, self._id)
         self._id, self._variable, self._home = variable, True, trace.scope
@@ -242,7 +261,7 @@ class Tensor(TensorMethods):
         made = Tensor.make(self._trace, self._id, variable=True)
         made._scope = scope
         made._frozen, made._thaw = reason, thaw
-        made._valid = self._valid
+        made.set_valid(self.valid_exprs())
         return made
 
     def succeed(self, name: str) -> Tensor:
@@ -308,7 +327,7 @@ class Tensor(TensorMethods):
         self._check()
         if self.dtype in PACKED:
             raise trace_error(ValueError, "reshape(inplace=True): FP4 tensors are reshaped without inplace")
-        if self._valid is not None:
+        if self._valid is not None or self._extents is not None:
             raise trace_error(
                 ValueError, "reshape(inplace=True): the tensor is only partly valid; reshape without inplace"
             )
@@ -344,10 +363,13 @@ class Tensor(TensorMethods):
             raise trace_error(ValueError, f"move(): expected {self.describe()}, got {value.describe()}")
         same_valid = self._parameter or value.valid_exprs() == self.valid_exprs()
         if self._variable and same_shape and (same_valid or self._home is not self._trace.scope):
-            if not same_valid:
-                raise partly_valid("the tensor", self, value)
-            source = value.use()
+            valid, source = value.valid_exprs(), value.use()
             self._trace.build("move", self.writable(), source)
+            if self._extents is not None:
+                self._note_moved(self._extents.take(valid))
+            elif not same_valid:
+                before = self.valid_exprs()
+                self._note_moved([dim for dim, expr in enumerate(valid) if expr != before[dim]])
         else:
             self._take_over(value, same_shape)
 
@@ -366,58 +388,6 @@ class Tensor(TensorMethods):
         if self._frozen:
             self.writable()  # raises with the reason
         self._note_write()
-        self._id, self._variable, self._valid = value.use(), False, None
+        self._id, self._variable, self._valid, self._extents = value.use(), False, None, None
         if value._variable or self._ordinal in self._trace.facts.variables:
             self._become_variable()
-
-
-def partly_valid(what: str, before: Tensor, after: Tensor, place: Place | None = None) -> PyptoError:
-    """A loop or branch would change which cells of a tensor are valid."""
-    one, other = ([str(extent) for extent in each.valid_shape] for each in (before, after))
-    return trace_error(
-        ValueError,
-        f"{what} has valid extents [{', '.join(one)}] on one side and [{', '.join(other)}] on the other: a tensor that "
-        "loops or branches write keeps its valid extents. Instead: begin with the valid extents of the tail, such as "
-        "pypto.full(shape, 0.0, dtype, valid_shape=t.valid_shape), or write a region (x[0:16, :] = value), which "
-        "leaves the rest as it is",
-        place,
-    )
-
-
-def make(trace: Trace, tensor_id: int) -> Tensor:
-    """An object for the result of an operation."""
-    return Tensor.make(trace, tensor_id)
-
-
-def declare(shape: Any, dtype: Any, name: str = "") -> Tensor:
-    """`pypto.tensor(shape, dtype, name)` in a kernel: a tensor with undefined contents."""
-    from pypto.frontend.arguments import to_dtype_argument, to_extents
-
-    trace = tracer.require("tensor()")
-    extents = to_extents(shape, "tensor()")
-    exprs = [symbolic.to_expr(trace, extent, "tensor()") for extent in extents]
-    for extent, expr in zip(extents, exprs, strict=True):
-        if trace.builder.expr_loops(expr) or trace.builder.expr_slots(expr):
-            raise trace_error(
-                ValueError,
-                f"tensor(): the extent {extent} is known only while the kernel runs; sizes may depend on dims and "
-                "scalar parameters only. Instead: declare the largest size and use views with valid_shape",
-            )
-    number = int(to_dtype_argument(dtype, "tensor()"))
-    return Tensor.make(trace, trace.build("declare", str(name or ""), number, exprs), variable=True)
-
-
-def tensor(shape: Any = None, dtype: Any = None, name: Any = "", format: Any = None) -> Any:  # noqa: A002
-    """In a kernel: declares a tensor with undefined contents. Elsewhere: the same as `pypto.Tensor(...)`."""
-    if tracer.current() is None:
-        return make_spec(shape, dtype, format, name)
-    return declare(shape, dtype, name)
-
-
-def clone(x: Tensor) -> Tensor:
-    """A copy."""
-    trace = tracer.require("clone()")
-    return Tensor.make(trace, trace.build("op", "clone", [("tensor", x.use())], {}))
-
-
-__all__ = ["SymbolicScalar", "Tensor", "clone", "declare", "make", "tensor"]

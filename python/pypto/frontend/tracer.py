@@ -55,12 +55,11 @@ class Facts:
     bound: dict[tuple[int, str], TensorFact] = field(default_factory=dict)  # names bound inside a loop or branch
     numbers: dict[tuple[int, str], bool] = field(default_factory=dict)  # that a loop carries: whether floating
     valid: set[tuple[int, str, int]] = field(default_factory=set)  # dims of tensors whose valid extent a loop changes
+    moved: dict[int, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
-    kept: set[tuple[int, str]] = field(
-        default_factory=set
-    )  # parameters that one of two branches binds anew
+    kept: set[tuple[int, str]] = field(default_factory=set)  # parameters that one of two branches binds anew
     read: set[str] = field(default_factory=set)  # parameters whose old contents are used after a branch binds them anew
 
 
