@@ -5,6 +5,7 @@ import os
 
 os.environ.setdefault("PYPTO_ACL_LAYERS", "validation")
 
+import hypothesis
 import pytest
 import torch
 
@@ -12,6 +13,9 @@ import pypto
 from pypto import _core, ir, testing
 from pypto.runtime import ChipWorker, RunConfig, current
 
+# How long an example takes is no property of it on a machine that does other work too.
+hypothesis.settings.register_profile("steady", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("steady")
 torch.set_num_threads(1)
 _core.set_leak_warnings(True)
 

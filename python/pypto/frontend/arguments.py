@@ -11,7 +11,7 @@ from typing import Any
 from pypto.dtypes import DataType, to_dtype
 from pypto.frontend.floats import FloatScalar
 from pypto.frontend.places import trace_error
-from pypto.frontend.symbolic import INT64_MAX, INT64_MIN, SymbolicScalar, as_int, static_int
+from pypto.frontend.symbolic import INT64_MAX, INT64_MIN, SymbolicScalar, as_int, check_trace, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Trace
 
@@ -76,9 +76,9 @@ def to_number_operand(trace: Trace, value: Any, what: str) -> Operand | None:
         known = static_int(value)
         if known is not None:
             return "int", known
-        trace.check_loops(value._expr)
-        return "expr", value._expr
+        return "expr", to_expr(trace, value, what)
     if isinstance(value, FloatScalar):
+        check_trace(trace, value)
         return value.operand()
     if isinstance(value, Element):
         value = value.rounded()

@@ -83,9 +83,9 @@ class BranchFlow:
             or (self.ordinal, name) not in facts.kept
             or (parameter.dtype, parameter.shape_exprs()) != (fact.dtype, [self.trace.constant(e) for e in fact.shape])
         ):
-            return carry.declare(self.trace, name, fact)
+            return carry.declare(self.trace, self.ordinal, name, fact)
         self._lent.add(name)
-        lent: Tensor = parameter.lend(name)
+        lent: Tensor = parameter.lend(name, (self.ordinal, name, 0))
         return lent
 
     def _open(self, kind: str) -> None:
@@ -214,8 +214,8 @@ class BranchFlow:
             return self._conflict(name, a, b)
         if any(self.trace.parameters.get(name) is each for each in (a, b)):
             self.trace.facts.kept.add((self.ordinal, name))
-        carry.note_bound(self.trace, self.ordinal, name, a)
-        merged = self._variables[name]
+        stand_in = carry.note_bound(self.trace, self.ordinal, name, a)
+        merged = self._variables[name] if stand_in is None else stand_in
         merged.set_valid([self._choice(x, y) for x, y in zip(a.valid_exprs(), b.valid_exprs(), strict=True)])
         return merged
 

@@ -7,12 +7,11 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pypto.frontend.declarations import clone
 from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import NoValue, Retrace, TensorFact, Trace
+from pypto.frontend.tracer import NoValue, TensorFact, Trace
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
@@ -79,24 +78,26 @@ def target_text(node: ast.For | ast.If) -> str:
     return ast.unparse(node.target).strip("()") if isinstance(node, ast.For) else ""
 
 
-def declare(trace: Trace, name: str, fact: TensorFact) -> Tensor:
-    """A variable with undefined contents."""
+def declare(trace: Trace, ordinal: int, name: str, fact: TensorFact) -> Tensor:
+    """A variable with undefined contents, for a name of a loop or branch."""
     shape = [trace.constant(extent) for extent in fact.shape]
-    return Tensor.make(trace, trace.build("declare", name, int(fact.dtype), shape), variable=True)
+    return Tensor.make(
+        trace, trace.build("declare", name, int(fact.dtype), shape), variable=True, of=(ordinal, name, 0)
+    )
 
 
-def variable_for(trace: Trace, name: str, value: Tensor, *, reads: bool) -> Tensor:
+def variable_for(trace: Trace, ordinal: int, name: str, value: Tensor, *, reads: bool) -> Tensor:
     """The variable in which a carried name lives: a new one that starts with the value.
 
     A parameter that nobody has read or written yet, and whose first use in the loop is to be bound anew, is its own
     variable: so the last value of the name reaches the caller's memory.
     """
     if trace.parameters.get(name) is value and value.is_untouched and not reads:
-        made: Tensor = value.succeed(name)
+        made: Tensor = value.succeed(name, (ordinal, name, 0))
         return made
     variable_id = trace.build("declare", name, int(value.dtype), value.shape_exprs())
     trace.build("move", variable_id, value.use())
-    made = Tensor.make(trace, variable_id, variable=True)
+    made = Tensor.make(trace, variable_id, variable=True, of=(ordinal, name, 0))
     made.set_valid(value.valid_exprs())
     return made
 
@@ -114,12 +115,17 @@ def check_same(runtime: FunctionRuntime, meta: FlowMeta, name: str, before: Tens
     )
 
 
-def note_bound(trace: Trace, ordinal: int, name: str, value: Tensor) -> None:
-    """Notes that a name needs a variable ahead of its loop or branch, and starts over if it has none."""
+def note_bound(trace: Trace, ordinal: int, name: str, value: Tensor) -> Tensor | None:
+    """Notes that a name needs a variable ahead of its loop or branch.
+
+    If it has none the trace starts over when it has seen everything else; a stand-in serves till then.
+    """
     fact = TensorFact(value.static_shape(f"'{name}'"), value.dtype)
-    if trace.facts.bound.get((ordinal, name)) != fact:
-        trace.facts.bound[(ordinal, name)] = fact
-        raise Retrace
+    if trace.facts.bound.get((ordinal, name)) == fact:
+        return None
+    trace.facts.bound[(ordinal, name)] = fact
+    trace.starts_over = True
+    return declare(trace, ordinal, name, fact)
 
 
 def note_aliases(values: dict[str, Tensor], results: dict[str, Tensor]) -> None:
@@ -152,7 +158,9 @@ def move_all(trace: Trace, moves: list[CarriedMove]) -> None:
     for move in moves:
         trace.forced_place = move.place
         source = move.value.use()
-        sources.append(clone(move.value).use() if source in destinations else source)
+        if source in destinations:
+            source = trace.build("op", "clone", [("tensor", source)], {})
+        sources.append(source)
     for move, source in zip(moves, sources, strict=True):
         trace.forced_place = move.place
         trace.build("move", move.variable.variable_id(), source)

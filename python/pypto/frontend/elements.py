@@ -13,7 +13,7 @@ from pypto.frontend.containers import Snapshot
 from pypto.frontend.floats import is_number
 from pypto.frontend.maybe import load
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import Retrace, Trace
+from pypto.frontend.tracer import Trace
 
 
 def _put(container: Any, key: Any, value: Any) -> None:
@@ -67,7 +67,7 @@ class Elements:
                 _put(container, key, load(names.pop(path)))
 
     def check(self, snapshot: Snapshot) -> str | None:
-        """The path of a change that cannot be followed; starts over when there are others that were not known."""
+        """The path of a change that cannot be followed; those that were not known and can be are in the next trace."""
         known = {(id(container), key) for container, key in self._places.values()}
         found = []
         for change in snapshot.changes():
@@ -82,6 +82,8 @@ class Elements:
             return None
         for change in found:
             self._trace.replaced.append((change.container, change.key, change.old))
+            _put(change.container, change.key, change.old)
         wanted = self._trace.facts.elements.setdefault(self._ordinal, set())
         wanted |= {change.path for change in found}
-        raise Retrace
+        self._trace.starts_over = True
+        return None

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from pypto.frontend import tracer
 from pypto.frontend.places import trace_error
-from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int
+from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, check_trace
 
 
 class FloatScalar(tracer.FloatLike):
@@ -99,6 +99,8 @@ def is_number(value: Any) -> bool:
 
 def float_expr(trace: tracer.Trace, value: Any) -> int | None:
     """The floating expression of a number; None for anything else."""
+    if isinstance(value, FloatScalar | SymbolicScalar):
+        check_trace(trace, value)
     if isinstance(value, FloatScalar):
         return value._expr
     if isinstance(value, SymbolicScalar):

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple, overload
 
 from pypto import _core
 from pypto.errors import fe_error
-from pypto.frontend import image_cache, options, trace_kernel, verify
+from pypto.frontend import image_cache, options, trace_kernel, verify, verify_prints
 from pypto.frontend.captures import CaptureKey, value_key
 from pypto.frontend.guards import Guards, is_comparable
 from pypto.frontend.options import GROUPS, KernelOptions
 from pypto.frontend.recording import Recording
 from pypto.frontend.signature import Signature, is_tensor_argument
 from pypto.frontend.trace_kernel import Request
+from pypto.frontend.verify_prints import PrintSite
 
 MAX_CACHED = 512
 PLATFORMS = ("a2a3", "a5", "a2a3sim", "a5sim")
@@ -110,7 +111,7 @@ class JitKernel(_core.KernelCall):
         """The image that `compile` wraps."""
         if platform not in PLATFORMS:
             raise ValueError(f"unknown platform {platform!r}: expected one of {', '.join(PLATFORMS)}")
-        return self._image(self._request(samples, scalars), platform)
+        return self._image(self._request(samples, scalars), platform)[0]
 
     def _request(self, samples: tuple[Any, ...], scalars: dict[str, Any]) -> Request:
         """What sample arguments ask for."""
@@ -133,38 +134,39 @@ class JitKernel(_core.KernelCall):
             self._prepared = trace_kernel.prepare(self.function, self.signature)
         return self._prepared
 
-    def _image(self, request: Request, platform: str) -> Any:
+    def _image(self, request: Request, platform: str) -> tuple[Any, list[PrintSite]]:
         with self._lock:
             scalars = tuple((name, value_key(request.constants[name])) for name in sorted(request.constants))
             key = (
                 self._captures.current(), request.tensors, scalars, request.run_time, platform, request.settings.key,
+                request.prints,
             )  # fmt: skip
-            image = self._cache.get(key)
-            if image is not None:
+            known: tuple[Any, list[PrintSite]] | None = self._cache.get(key)
+            if known is not None:
                 self._hits += 1
                 self._cache.move_to_end(key)
-                return image
+                return known
             self._misses += 1
-            image = self._read_or_compile(request, platform)
-            self._cache[key] = image
+            made = self._cache[key] = self._read_or_compile(request, platform)
             while len(self._cache) > MAX_CACHED:
                 self._cache.popitem(last=False)
                 self._forget_calls()
-            return image
+            return made
 
-    def _read_or_compile(self, request: Request, platform: str) -> Any:
+    def _read_or_compile(self, request: Request, platform: str) -> tuple[Any, list[PrintSite]]:
         """The image from the folder of images, if there is one and it holds it; else made, and kept there."""
         tensors = [(bound.name, bound.dtype, bound.dims) for bound in request.tensors]
         scalars = [(name, request.constants[name]) for name in sorted(request.constants)]
         asked = (tensors, scalars, request.run_time, platform, request.settings.key)
-        entry = image_cache.entry(self.function, self.signature, asked)
+        entry = None if request.prints else image_cache.entry(self.function, self.signature, asked)
         image = entry.read() if entry is not None else None
+        sites: list[PrintSite] = []
         if image is None:
-            image = self._prepare().compile(request, platform)
+            image, sites = self._prepare().compile(request, platform)
             image_cache.count("compiled")
             if entry is not None:
                 entry.write(image)
-        return image
+        return image, sites
 
     def _call(self, *arguments: Any, **keywords: Any) -> tuple[Any, int, Any, list[Any]] | None:
         """A direct call as the core has not seen it before: compiles for these arguments if need be and runs.
@@ -177,10 +179,15 @@ class JitKernel(_core.KernelCall):
         guards = Guards()
         watched = is_comparable(constants) and guards.watch_options(self.options) and guards.watch(self.function)
         settings = self.options.in_force()
-        image = self._image(Request(bound, constants, (), settings), self.platform)
-        _package().runtime.dispatch_kernel(image, tensors)
+        request = Request(bound, constants, (), settings, prints=settings.tolerance is not None)
+        image, sites = self._image(request, self.platform)
+        runtime = _package().runtime
+        outputs = runtime.outputs_behind(image, len(tensors)) if sites else []
+        runtime.dispatch_kernel(image, (*tensors, *outputs))
+        if sites:
+            verify_prints.show(runtime, sites, outputs)
         if settings.tolerance is not None:
-            verify.check(_package().runtime, image, tensors, settings.tolerance)
+            verify.check(runtime, image, tensors, settings.tolerance)
             return None
         if not watched or guards.entries is None:
             return None

@@ -60,6 +60,10 @@ class LoopFlow:
         self._written: set[str] = set()  # names that the body writes into as well
         self._writes: dict[str, int] = {}  # of those tensors, when the loop began
         self._first_write = self.trace.writes
+        self._stand_ins: dict[
+            str, Tensor | None
+        ] = {}  # for tensors that this trace finds to be bound first in the body
+        self._bodies = 0
         self._ran = False
         self._is_last_body = True
         self._prepare(frame)
@@ -92,14 +96,14 @@ class LoopFlow:
             elif isinstance(value, Tensor):
                 self._begin_flag(name, bound)
                 read_first = name in self._live_at_head and name not in self._live_after
-                self._variables[name] = carry.variable_for(self.trace, name, value, reads=read_first)
+                self._variables[name] = carry.variable_for(self.trace, self.ordinal, name, value, reads=read_first)
                 self._begin_valid(name, value.valid_exprs())
                 self._begin_written(name, value)
                 self._writes[name] = value.writes
             elif value is carry.UNBOUND or isinstance(value, Unusable):
                 fact = self.trace.facts.bound.get((self.ordinal, name))
                 if fact is not None:
-                    self._variables[name] = carry.declare(self.trace, name, fact)
+                    self._variables[name] = carry.declare(self.trace, self.ordinal, name, fact)
                     self._begin_valid(name, self._variables[name].shape_exprs())
                     self._first.add(name)
                     self._begin_flag(name, 0)
@@ -122,10 +126,11 @@ class LoopFlow:
     def _alias(self, scope: Scope, name: str, variable: Tensor) -> Tensor:
         """The tensor of a carried name in the body; writing into it is found out by starting over."""
         key = (self.ordinal, name)
+        of = (self.ordinal, name, self._bodies)
         if name in self._written:
-            return variable.alias(scope, "", None)
+            return variable.alias(scope, "", None, of)
         reason = f"'{name}' is bound anew in the loop and"
-        return variable.alias(scope, reason, None if key in self.trace.facts.written else key)
+        return variable.alias(scope, reason, None if key in self.trace.facts.written else key, of)
 
     def _begin_valid(self, name: str, valid: list[int]) -> None:
         variable = self._variables[name]
@@ -189,6 +194,7 @@ class LoopFlow:
     def _open_body(self, scope: Scope) -> None:
         self.names = {}
         self._heads = {}
+        self._bodies += 1
         for name, variable in self._variables.items():
             if name not in self._first or self._numbers.has_flag(name):
                 head = self._alias(scope, name, variable)
@@ -325,7 +331,7 @@ class LoopFlow:
         for name in sorted(self._carried - set(self._variables) - set(self._fixed) - set(self._numbers.names())):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
             if isinstance(value, Tensor):
-                carry.note_bound(self.trace, self.ordinal, name, value)
+                self._stand_ins[name] = carry.note_bound(self.trace, self.ordinal, name, value)
             lasting = isinstance(value, SymbolicScalar | FloatScalar) or name in live_at_head
             if is_number(value) and name not in targets and (lasting or static_int(bound) != 1):
                 self._numbers.note(name, value, value)
@@ -359,7 +365,8 @@ class LoopFlow:
                 reason = f"is a symbolic value of the loop at line {line} and has no value after it"
                 self.names[name] = Unusable(name, reason)
             else:
-                self._leave_name(name, value, certain)
+                stand_in = self._stand_ins.get(name)
+                self._leave_name(name, value if stand_in is None else stand_in, certain)
 
     def _leave_name(self, name: str, value: Any, certain: bool) -> None:
         if self._numbers.has_flag(name):

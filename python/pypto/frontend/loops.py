@@ -49,8 +49,12 @@ def factors_of(unroll_list: Any) -> list[int]:
     return sorted(factors, reverse=True)
 
 
-def _iterations(start: Any, stop: Any, step: int) -> Any:
-    distance, size = (stop - start, step) if step > 0 else (start - stop, -step)
+def _iterations(start: Any, stop: Any, step: Any) -> Any:
+    known_step = static_int(step)
+    if known_step is None:
+        sign = (step > 0) * 2 - 1
+        return maximum((stop - start + step - sign) // step, 0)
+    distance, size = (stop - start, known_step) if known_step > 0 else (start - stop, -known_step)
     known = static_int(distance)
     if known is not None:
         return max(0, -(-known // size))
@@ -62,18 +66,17 @@ def sections(start: Any, stop: Any, step: Any, factors: list[int], *, repeat: bo
     if factors == [1]:
         return [Section(start, stop, step, step, 1, step)]
     known_step = static_int(step)
-    if known_step is None:
-        raise trace_error(ValueError, "an unroll_list needs a step that is known while tracing")
-    left = _iterations(start, stop, known_step)
+    step = step if known_step is None else known_step
+    left = _iterations(start, stop, step)
     made = []
     for factor in factors:
-        stride = factor * known_step
+        stride = step * factor
         if factor == 1:
-            made.append(Section(start, stop, known_step, known_step, 1, known_step))
+            made.append(Section(start, stop, step, step, 1, step))
             continue
         batches = left // factor
         end = start + batches * stride
-        made.append(Section(start, end, stride, known_step, factor if repeat else 1, stride))
+        made.append(Section(start, end, stride, step, factor if repeat else 1, stride))
         left, start = left - batches * factor, end
     return made
 
@@ -178,8 +181,10 @@ def is_loop_begin(index: Any) -> Any:
 def is_loop_end(index: Any) -> Any:
     """Whether `index` + step reaches the stop of the innermost loop; never true for a last batch of several steps."""
     _, stop, step = _innermost_bounds("is_loop_end")
-    known = static_int(step)
-    return index + step >= stop if known is None or known > 0 else index + step <= stop
+    known, after = static_int(step), index + step
+    if known is None:
+        return ((step > 0) & (after >= stop)) | ((step < 0) & (after <= stop))
+    return after >= stop if known > 0 else after <= stop
 
 
 def cond(condition: Any) -> Any:

@@ -157,11 +157,12 @@ _MOST = 2**31 - 1
 
 
 def _window(target: Tensor) -> Tensor:
-    """The tensor as an operand; one whose first dim is dynamic as a window that covers it."""
+    """The tensor as an operand; one with a dynamic dim as a window that covers it."""
     extents = [static_int(extent) for extent in target.shape]
-    if extents[0] is not None or None in extents[1:]:
+    if extents.count(None) != 1:
         return target
-    window: Tensor = _shapes().view(target, [_MOST, *extents[1:]], [0] * len(extents))
+    whole = [_MOST if extent is None else extent for extent in extents]
+    window: Tensor = _shapes().view(target, whole, [0] * len(extents))
     return window
 
 
@@ -306,24 +307,6 @@ def unpack(x: Any, dtype: Any) -> Tensor:
             f"{source.describe()}"
         )  # fmt: skip
     return emit("_bytes", [source], dims=[shape[0] // bytes_of(target)], dtype=int(target))
-
-
-def reinterpreted(source: Tensor, dtype: DataType) -> Tensor:
-    """The bytes of the elements as another dtype; the last dim is rescaled, also its valid extent."""
-    shape, valid = list(source.static_shape("view(dtype=)")), source.valid_shape
-    old, new = bytes_of(source.dtype), bytes_of(dtype)
-    if DataType.DT_BOOL in (source.dtype, dtype) and source.dtype != dtype:
-        raise trace_error(TypeError, "view(): DT_BOOL has no bytes to look at; use pypto.cast")
-    known = static_int(valid[-1])
-    if shape[-1] * old % new or (known is not None and known * old % new):
-        raise trace_error(
-            ValueError, f"view(): the {shape[-1]} elements of {old} bytes in the last dim of {source.describe()} are "
-            f"no whole number of {dtype.name}, of {new} bytes each"
-        )  # fmt: skip
-    shape[-1], valid[-1] = shape[-1] * old // new, valid[-1] * old // new
-    cells = _shapes().reshape(source, [math.prod(source.static_shape("view(dtype=)"))])
-    read = emit("_bytes", [cells], dims=[math.prod(shape)], dtype=int(dtype))
-    return _value_of(_shapes().reshape(read, shape), valid)
 
 
 def atomic_add(src: Any, offsets: Any, dst: Any) -> None:

@@ -21,6 +21,7 @@ from pypto.frontend.declarations import make
 from pypto.frontend.elementwise import ELEMENTWISE, cast_to, emit
 from pypto.frontend.places import trace_error
 from pypto.frontend.ranks import limited
+from pypto.frontend.reinterpreted import ReinterpretedTensor, reinterpreted
 from pypto.frontend.symbolic import as_int, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tensor_methods import TensorMethods
@@ -149,7 +150,7 @@ def view(x: Any, shape: Any = None, offsets: Any = None, *, valid_shape: Any = N
     if dtype is not None:
         if shape is not None or offsets is not None or valid_shape is not None:
             raise trace_error(TypeError, "view(): dtype= stands alone; take the window before or after it")
-        return movement.reinterpreted(source, to_dtype_argument(dtype, "view()"))
+        return reinterpreted(source, to_dtype_argument(dtype, "view()"))
     if shape is None:
         raise trace_error(TypeError, "view(): missing the shape of the window")
     rank = source.dim
@@ -161,6 +162,8 @@ def view(x: Any, shape: Any = None, offsets: Any = None, *, valid_shape: Any = N
     valid = _valid_exprs(valid_shape, "view()")
     if valid and len(valid) != rank:
         raise trace_error(ValueError, f"view(): valid_shape has {len(valid)} entries for a tensor of {rank} dims")
+    if isinstance(source, ReinterpretedTensor):
+        return source.window(extents, starts, valid_shape)
     exprs = [to_expr(trace, start, "view()") for start in starts]
     window = trace.build("slice", source.use(), extents, exprs, valid)
     trace.bases[window] = trace.bases.get(source.id, source)

@@ -100,7 +100,7 @@ class Recording:
         import pypto
 
         platform = options.platform() or str(pypto.runtime.default_platform())
-        return kernel.compile(trace_kernel.Request(bound, {}, (), options.in_force()), platform)
+        return kernel.compile(trace_kernel.Request(bound, {}, (), options.in_force()), platform)[0]
 
     def _find_block(self, frame: types.FrameType) -> tuple[ast.With, list[str]]:
         filename, line = frame.f_code.co_filename, frame.f_lineno

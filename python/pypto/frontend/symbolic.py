@@ -39,16 +39,34 @@ class SymbolicScalar:
     _expr: int
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: int | SymbolicScalar) -> None:
-        """A constant that computes as symbolic values do; other values come from the kernel's arguments and loops."""
+    def __init__(self, value: int | str | SymbolicScalar) -> None:
+        """A constant that computes as symbolic values do, or the symbol of that name.
+
+        In a kernel a name is that of a dim (`pypto.frontend.dynamic`) or of an int parameter of it; elsewhere any name
+        is a symbol without a value, to be looked at (`str`, `check`).
+        """
         number = as_int(value)
         if isinstance(value, SymbolicScalar):
             self._trace, self._expr = value._trace, value._expr
-        elif number is not None:
-            self._trace = tracer.require("symbolic_scalar()")
+            return
+        if number is None and not isinstance(value, str):
+            raise trace_error(TypeError, f"symbolic_scalar(): expected an int or a name, got {type(value).__name__}")
+        trace = tracer.current()
+        self._trace = tracer.free_symbols() if trace is None else trace
+        if number is not None:
             self._expr = self._trace.constant(number)
-        else:
-            raise trace_error(TypeError, f"symbolic_scalar(): expected an int, got {type(value).__name__}")
+            return
+        found = self._trace.symbols.get(str(value))
+        if found is None and trace is None:
+            found = self._trace.symbols[str(value)] = int(self._trace.builder.add_int_parameter(str(value)))
+        if found is None:
+            known = ", ".join(self._trace.symbols) or "none"
+            raise trace_error(
+                NameError,
+                f"symbolic_scalar(): the kernel has no dim or int parameter '{value}' (it has: {known}); declare the "
+                "dim with pypto.frontend.dynamic",
+            )
+        self._expr = found
 
     @classmethod
     def _wrap(cls, trace: tracer.Trace, expr: int) -> SymbolicScalar:
@@ -232,11 +250,16 @@ _NOT_CONCRETE = (
 )
 
 
+def check_trace(trace: tracer.Trace, value: Any) -> None:
+    """Refuses a number of another trace."""
+    if value._trace is not trace:
+        raise trace_error(RuntimeError, "a symbolic value of another trace is used: it was kept outside the kernel")
+
+
 def to_symbolic(trace: tracer.Trace, value: Any) -> SymbolicScalar:
     """An int or symbolic integer of this trace as a SymbolicScalar; TypeError "Invalid type." for anything else."""
     if isinstance(value, SymbolicScalar):
-        if value._trace is not trace:
-            raise trace_error(RuntimeError, "a symbolic value of another trace is used: it was kept outside the kernel")
+        check_trace(trace, value)
         return value
     number = as_int(value)
     if number is None:
@@ -290,6 +313,6 @@ def ceildiv(a: Any, b: Any) -> Any:
     return (a + b - 1) // b
 
 
-def symbolic_scalar(value: int | SymbolicScalar) -> SymbolicScalar:
-    """A constant that computes as symbolic values do: its divisions truncate."""
+def symbolic_scalar(value: int | str | SymbolicScalar) -> SymbolicScalar:
+    """A constant that computes as symbolic values do (its divisions truncate), or the symbol of that name."""
     return SymbolicScalar(value)

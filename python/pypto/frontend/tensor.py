@@ -16,7 +16,7 @@ from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
 from pypto.frontend.moved_extents import MovedExtents
 from pypto.frontend.places import trace_error
 from pypto.frontend.tensor_methods import TensorMethods
-from pypto.frontend.tracer import Retrace, Scope, Trace
+from pypto.frontend.tracer import Ordinal, Retrace, Scope, Trace
 
 
 class Tensor(TensorMethods):
@@ -32,7 +32,7 @@ class Tensor(TensorMethods):
     _base: Tensor | None  # of a reshape in place: the tensor that it shares its cells with
     _scope: Scope  # where the object was made
     _home: Scope  # where what it holds was made
-    _ordinal: int
+    _ordinal: Ordinal
     _variable: bool
     _parameter: bool
     _valid: list[int] | None  # of a variable: valid extents that every move keeps; None: all
@@ -63,8 +63,10 @@ class Tensor(TensorMethods):
         return spec_from_brackets(item)
 
     @classmethod
-    def make(cls, trace: Trace, tensor_id: int, *, variable: bool = False, parameter: bool = False) -> Tensor:
-        """An object for a tensor of the program, made in the innermost scope."""
+    def make(
+        cls, trace: Trace, tensor_id: int, *, variable: bool = False, parameter: bool = False, of: Ordinal | None = None
+    ) -> Tensor:
+        """An object for a tensor of the program, made in the innermost scope; `of` is its ordinal, if not the next."""
         made: Tensor = object.__new__(cls)
         made._trace, made._id = trace, tensor_id
         made._scope = made._home = trace.scope
@@ -74,7 +76,7 @@ class Tensor(TensorMethods):
         made._valid = made._thaw = None
         made._may_be = ()
         made._read, made._writes, made._written_at = False, 0, 0
-        made._ordinal = trace.next_tensor()
+        made._ordinal = trace.next_tensor() if of is None else of
         if not variable and made._ordinal in trace.facts.variables:
             made._become_variable()
         elif made._ordinal in trace.facts.moved:
@@ -139,14 +141,14 @@ class Tensor(TensorMethods):
         dims = self._trace.facts.moved.get(self._ordinal)
         if dims is not None:
             if self._extents is None:
-                self._extents = MovedExtents(self._trace, f"tensor{self._ordinal}", sorted(dims), self.shape_exprs())
+                self._extents = MovedExtents(self._trace, "moved", sorted(dims), self.shape_exprs())
             self._note_moved(self._extents.take(valid))
 
     def _note_moved(self, dims: list[int]) -> None:
         """Starts over with these valid extents followed, if there are any."""
         if dims:
             self._trace.facts.moved.setdefault(self._ordinal, set()).update(dims)
-            raise Retrace
+            self._trace.starts_over = True
 
     def static_shape(self, what: str) -> tuple[int, ...]:
         """Extents as ints; an error that names `what` when one is dynamic."""
@@ -256,26 +258,26 @@ class Tensor(TensorMethods):
         self._may_be = (*self._may_be, other)
         self.forbid_writes(reason)
 
-    def alias(self, scope: Scope, reason: str, thaw: tuple[int, str] | None) -> Tensor:
+    def alias(self, scope: Scope, reason: str, thaw: tuple[int, str] | None, of: Ordinal) -> Tensor:
         """The same variable as an object of a loop body, which must not be written into if there is a reason."""
-        made = Tensor.make(self._trace, self._id, variable=True)
+        made = Tensor.make(self._trace, self._id, variable=True, of=of)
         made._scope = scope
         made._frozen, made._thaw = reason, thaw
         made.set_valid(self.valid_exprs())
         return made
 
-    def succeed(self, name: str) -> Tensor:
+    def succeed(self, name: str, of: Ordinal) -> Tensor:
         """The same variable as another object; this one cannot be used any more."""
         self._gone = (
             f"the parameter '{name}' is bound anew in a loop, so its old contents are gone, and another name still "
             "stands for them; declare a tensor for the loop's results and write out[:] = value behind the loop"
         )
-        return Tensor.make(self._trace, self._id, variable=True)
+        return Tensor.make(self._trace, self._id, variable=True, of=of)
 
-    def lend(self, name: str) -> Tensor:
+    def lend(self, name: str, of: Ordinal) -> Tensor:
         """The same memory as another object, for a parameter that a branch binds anew; using this one starts over."""
         self._taken = name
-        return Tensor.make(self._trace, self._id, variable=True)
+        return Tensor.make(self._trace, self._id, variable=True, of=of)
 
     def thaws(self, key: tuple[int, str]) -> None:
         """Writing into the object, though it is frozen, starts the trace over with that known."""
@@ -344,10 +346,13 @@ class Tensor(TensorMethods):
         return made
 
     def _need_variable(self) -> None:
-        """In a loop or branch inside the block that made the value, the variable must exist ahead of it."""
+        """In a loop or branch inside the block that made the value, the variable must exist ahead of it.
+
+        The trace goes on to find what else is needed, and starts over.
+        """
         if self._home is not self._trace.scope:
             self._trace.facts.variables.add(self._ordinal)
-            raise Retrace
+            self._trace.starts_over = True
 
     def move(self, value: Any) -> None:
         """Makes the object hold the value, seen through every alias; afterwards both are independent."""

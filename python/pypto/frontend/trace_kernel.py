@@ -15,13 +15,14 @@ from pypto.frontend.elements import undo
 from pypto.frontend.floats import FloatScalar
 from pypto.frontend.liveness import stores_of
 from pypto.frontend.options import Settings
-from pypto.frontend.places import render, trace_error, traceback_place
+from pypto.frontend.places import Place, render, trace_error, traceback_place
 from pypto.frontend.rewrite import FlowMeta, rewrite
 from pypto.frontend.signature import NO_DEFAULT, BoundTensor, Signature
 from pypto.frontend.source import Source, read_kernel_source
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import MAX_RETRACES, Facts, Retrace, Trace
+from pypto.frontend.verify_prints import PrintRecorder, PrintSite
 
 
 def run_time_scalars(signature: Signature, constants: dict[str, Any]) -> tuple[str, ...]:
@@ -54,6 +55,7 @@ class Request:
     constants: dict[str, Any]  # scalars that are compiled in
     run_time: tuple[str, ...]  # names of scalars that are numbers of each launch
     settings: Settings  # options in force
+    prints: bool = False  # whether values are shown behind the call
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,13 @@ class PreparedKernel:
     metas: list[FlowMeta]
     rebound: frozenset[str]  # tensor parameters that the kernel's own frame binds anew
 
-    def compile(self, request: Request, platform: str) -> Any:
-        """The compiled image for these parameters."""
+    def compile(self, request: Request, platform: str) -> tuple[Any, list[PrintSite]]:
+        """The compiled image for these parameters, and the places that show values."""
         trace, program = self.trace(request)
         max_num, max_kb, per_pool, parallelism = request.settings.plan
         try:
-            return _core.compile(program, platform, max_num, max_kb, list(per_pool), parallelism)
+            image = _core.compile(program, platform, max_num, max_kb, list(per_pool), parallelism)
+            return image, [] if trace.prints is None else trace.prints.sites
         except PyptoError as error:
             self._relocate(error, trace)
 
@@ -81,14 +84,26 @@ class PreparedKernel:
         place = None
         if isinstance(error, CompileError) and error.lineno:
             place = trace.locate(error.filename or "", error.lineno)
+        elif isinstance(error, CompileError):
+            place = self._parameter_place(error.msg)
         if place is not None:
             raise trace_error(ValueError, error.msg, place) from None
         raise error
 
+    def _parameter_place(self, message: str) -> Place | None:
+        """Where the parameter stands that a message begins with ("parameter 'x': ...")."""
+        arguments = self.source.tree.args
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            if message.startswith(f"parameter '{argument.arg}':"):
+                return self.source.place(argument)
+        return None
+
     def trace(self, request: Request) -> tuple[Trace, Any]:
         """The finished trace and its program."""
-        facts = Facts()
+        facts, prints = Facts(), 0
         for _ in range(MAX_RETRACES):
+            if len(facts.prints) != prints:  # what was found otherwise goes by counters that outputs change
+                facts, prints = Facts(prints=facts.prints), len(facts.prints)
             trace = Trace(self.function.__name__, facts)
             token = tracer.enter(trace)
             try:
@@ -129,6 +144,9 @@ class PreparedKernel:
             names = [dim if isinstance(dim, str) else "" for dim in bound.dims]
             tensor_id = trace.builder.add_tensor_parameter(bound.name, int(bound.dtype), dims, names)
             arguments[bound.name] = Tensor.make(trace, tensor_id, variable=True, parameter=True)
+            for name, expr in zip(names, trace.builder.tensor_shape(tensor_id), strict=True):
+                if name:
+                    trace.symbols.setdefault(name, expr)
         trace.parameters = dict(arguments)
         for parameter in self.signature.scalars:
             if parameter.name not in request.run_time:
@@ -137,8 +155,10 @@ class PreparedKernel:
                 index = trace.builder.add_float_parameter(parameter.name)
                 arguments[parameter.name] = FloatScalar(trace, index, parameter.name)
             else:
-                expr = trace.builder.add_int_parameter(parameter.name)
+                expr = trace.symbols[parameter.name] = trace.builder.add_int_parameter(parameter.name)
                 arguments[parameter.name] = SymbolicScalar._wrap(trace, expr)
+        if request.prints:
+            trace.prints = PrintRecorder(trace)
         keyword_only = {parameter.name for parameter in self.signature.scalars if parameter.keyword_only}
         positional = [value for name, value in arguments.items() if name not in keyword_only]
         final = runtime_function(*positional, **{name: arguments[name] for name in keyword_only})

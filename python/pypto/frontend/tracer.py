@@ -11,13 +11,16 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pypto import _core
 from pypto.config import scopes
 from pypto.dtypes import DataType
 from pypto.frontend import packed
 from pypto.frontend.places import Place, caller_place, trace_error
+
+if TYPE_CHECKING:
+    from pypto.frontend.verify_prints import PrintRecorder
 
 MAX_RETRACES = 1000
 
@@ -40,6 +43,11 @@ class FloatLike:
     __slots__ = ()
 
 
+# Of a tensor object: a number in the order of the trace; of those that loops and branches make, which one it was, the
+# name, and how often, so that the others keep their numbers when the trace starts over with more of them.
+Ordinal = int | tuple[int, str, int]
+
+
 class TensorFact(NamedTuple):
     """Shape and dtype of a name that must be declared ahead of a loop or a branch."""
 
@@ -51,11 +59,12 @@ class TensorFact(NamedTuple):
 class Facts:
     """What earlier runs of the same trace found out."""
 
-    variables: set[int] = field(default_factory=set)  # ordinals of tensors that must be variables from the start
+    variables: set[Ordinal] = field(default_factory=set)  # ordinals of tensors that must be variables from the start
     bound: dict[tuple[int, str], TensorFact] = field(default_factory=dict)  # names bound inside a loop or branch
     numbers: dict[tuple[int, str], bool] = field(default_factory=dict)  # that a loop carries: whether floating
     valid: set[tuple[int, str, int]] = field(default_factory=set)  # dims of tensors whose valid extent a loop changes
-    moved: dict[int, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
+    moved: dict[Ordinal, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
+    prints: list[Any] = field(default_factory=list)  # outputs of each place that shows values
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
@@ -123,6 +132,8 @@ class Trace:
         self.ranges: list[SourceRange] = []
         self._known_lines: dict[tuple[str, int], Any] = {}  # lines that were looked up in the ranges
         self.parameters: dict[str, Any] = {}
+        self.symbols: dict[str, int] = {}  # expressions of named dims and of int parameters
+        self.prints: PrintRecorder | None = None  # where values are shown
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.writes = 0  # into tensors, so far
         self.starts_over = False  # facts were found that change what was traced before
@@ -214,7 +225,7 @@ class Trace:
 
     def line_in_kernel(self, place: Place | None = None) -> int | None:
         """The line of a place (default: the caller's) counted from the `def` of its function."""
-        place = place or caller_place(self._is_known)
+        place = place or caller_place(self.has_line)
         found = self._range_of(place.filename, place.line) if place is not None else None
         return None if place is None or found is None else place.line - found.def_line + 1
 
@@ -226,11 +237,12 @@ class Trace:
             self._known_lines[(filename, line)] = known
         return cast("SourceRange | None", known)
 
-    def _is_known(self, filename: str, line: int) -> bool:
+    def has_line(self, filename: str, line: int) -> bool:
+        """Whether a line belongs to a traced function."""
         return self._range_of(filename, line) is not None
 
     def _set_place(self) -> Place | None:
-        place = self.forced_place or caller_place(self._is_known)
+        place = self.forced_place or caller_place(self.has_line)
         if place is None or place == self._place:
             return place
         found = self._range_of(place.filename, place.line)
@@ -267,7 +279,7 @@ class Trace:
         try:
             return int(getattr(self.builder, method)(*arguments))
         except (ValueError, TypeError, IndexError) as error:
-            raise trace_error(type(error), str(error), caller_place(self._is_known)) from None
+            raise trace_error(type(error), str(error), caller_place(self.has_line)) from None
 
     def constant(self, value: int) -> int:
         """The expression of a number."""
@@ -285,6 +297,16 @@ _current: contextvars.ContextVar[Trace | None] = contextvars.ContextVar("pypto_t
 def current() -> Trace | None:
     """The trace of this context, or None outside of kernels."""
     return _current.get()
+
+
+_free_symbols: list[Trace] = []
+
+
+def free_symbols() -> Trace:
+    """What holds symbols that belong to no kernel."""
+    if not _free_symbols:
+        _free_symbols.append(Trace("symbols", Facts()))
+    return _free_symbols[0]
 
 
 def require(what: str) -> Trace:

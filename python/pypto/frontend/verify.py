@@ -9,7 +9,8 @@ from typing import Any
 from pypto import _core
 from pypto.config import scopes
 from pypto.errors import VerifyError, fe_error
-from pypto.frontend.places import caller_place
+from pypto.frontend import verify_prints
+from pypto.frontend.tracer import require
 
 _LOG_INFO = 1
 _goldens: contextvars.ContextVar[tuple[Any, ...] | None] = contextvars.ContextVar("pypto_goldens", default=None)
@@ -46,7 +47,7 @@ def check(runtime: Any, image: Any, tensors: Sequence[Any], tolerance: tuple[flo
         return
     rtol, atol = tolerance
     try:
-        outputs = runtime.compare_outputs(image.parameters, tensors, goldens, rtol, atol)
+        outputs = runtime.compare_outputs(image.parameters[: len(tensors)], tensors, goldens, rtol, atol)
     except ValueError as error:
         raise fe_error(ValueError, f"set_verify_golden_data(): {error}") from None
     wrong = [output for output in outputs if output.mismatches]
@@ -58,16 +59,14 @@ def check(runtime: Any, image: Any, tensors: Sequence[Any], tolerance: tuple[flo
 
 
 def pass_verify_print(*values: Any) -> None:
-    """Names tensors and numbers to look at, in a kernel; the values themselves are not shown by this version.
+    """Shows tensors, numbers and texts of the running kernel, as `print` does, while `enable_pass_verify` is on.
 
-    While `enable_pass_verify` is on, each trace writes what they are (dtype, shape, expression) to the log, at INFO.
+    Direct calls show the values when they have ended, in the order in which they came about, each place the first 64 at
+    most (fewer of large tensors), as `set_print_options` says; a record at INFO holds them too. Other ways to compile,
+    and tensors with dynamic dims, give what the values are (dtype, shape, expression).
     """
-    from pypto.frontend.tensor import Tensor
-    from pypto.frontend.tracer import require
-
-    require("pass_verify_print()")
-    if tolerance_of(scopes.current()) is not None:
-        shown = [value.describe() if isinstance(value, Tensor) else str(value) for value in values]
-        place = caller_place()
-        line = f" at line {place.line}" if place is not None else ""
-        _core.write_log(_LOG_INFO, f"pass_verify_print{line}: {', '.join(shown)}")
+    trace = require("pass_verify_print()")
+    if trace.prints is not None:
+        trace.prints.add(values)
+    elif tolerance_of(scopes.current()) is not None:
+        verify_prints.describe(values)

@@ -14,6 +14,7 @@ from pypto._core import (
     WorkspaceReport,
     WorkspaceTask,
 )
+from pypto.runtime._torch import tensor_text
 from pypto.runtime.benchmark import BenchmarkStats, benchmark
 from pypto.runtime.config import RunConfig
 from pypto.runtime.dispatch import (
@@ -21,6 +22,7 @@ from pypto.runtime.dispatch import (
     default_platform,
     dispatch_kernel,
     keep_recorded,
+    outputs_behind,
 )
 from pypto.runtime.log import log
 from pypto.runtime.profile import profile
@@ -50,7 +52,9 @@ __all__ = [
     "dispatch_kernel",
     "keep_recorded",
     "log",
+    "outputs_behind",
     "profile",
     "run",
+    "tensor_text",
     "trace",
 ]

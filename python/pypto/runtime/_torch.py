@@ -66,6 +66,19 @@ def empty(shape: tuple[int, ...], name: str) -> torch.Tensor:
     return torch.empty(shape, dtype=torch_dtype(name))
 
 
+def tensor_text(tensor: torch.Tensor, *, edgeitems: int, precision: int, threshold: int, linewidth: int) -> str:
+    """The elements as text, under print options of torch that are in force for this only."""
+    from torch import _tensor_str as text
+
+    before = vars(text.PRINT_OPTS).copy()
+    try:
+        values = {"edgeitems": edgeitems, "precision": precision, "threshold": threshold, "linewidth": linewidth}
+        vars(text.PRINT_OPTS).update(values)
+        return str(tensor)
+    finally:
+        vars(text.PRINT_OPTS).update(before)
+
+
 def _plain_array(value: Any, name: str, output: bool) -> Any:
     """An array that torch can share: writable, of native byte order, without negative strides."""
     import numpy

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 
 from pypto import _core
-from pypto.runtime import current
+from pypto.dtypes import DataType
+from pypto.runtime import _torch, current
 
 
 def handle_of(image: _core.CompiledImage) -> _core.RegistrationHandle:
@@ -18,6 +19,12 @@ def handle_of(image: _core.CompiledImage) -> _core.RegistrationHandle:
 def dispatch_kernel(image: _core.CompiledImage, args: tuple[Any, ...]) -> None:
     """Runs a jitted kernel's image; all tensors are given and nothing is returned."""
     handle_of(image)(*args)
+
+
+def outputs_behind(image: _core.CompiledImage, first: int) -> list[Any]:
+    """New tensors of zeros for the parameters from number `first` on, whose dims are static."""
+    rows = image.parameters[first:]
+    return [_torch.empty(tuple(row["dims"]), DataType(row["dtype"]).name.removeprefix("DT_")).zero_() for row in rows]
 
 
 _recorded = threading.local()

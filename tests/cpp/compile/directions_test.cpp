@@ -113,6 +113,46 @@ TEST_F(Directions, ABranchAroundTheLoopProvesNothing) {
   EXPECT_EQ(Out().direction, Direction::kInOut);
 }
 
+TEST_F(Directions, BothBranchesThatWriteAllCover) {
+  const auto all = [&] { k.LoopOver(k.C(0), rows, 32, [&](ExprId i) { CopyRows(i, 32); }); };
+  k.If(k.Int("flag"), all, all);
+  EXPECT_EQ(Out().direction, Direction::kOut);
+}
+
+TEST_F(Directions, OneOfTwoBranchesThatWritesPartProvesNothing) {
+  const auto all = [&] { k.LoopOver(k.C(0), rows, 32, [&](ExprId i) { CopyRows(i, 32); }); };
+  k.If(k.Int("flag"), all, [&] { CopyRows(k.C(0), 32); });
+  EXPECT_EQ(Out().direction, Direction::kInOut);
+}
+
+TEST_F(Directions, RegionsThroughAnotherShapeCover) {
+  const TensorId flat = *k.builder.Alias(out, {Mul(rows, 64)});
+  k.LoopOver(k.C(0), rows, 1, [&](ExprId i) {
+    const TensorId row = k.Reshape(k.Neg(k.Slice(x, {1, 64}, {i, k.C(0)})), {64});
+    k.Assemble(flat, row, {Mul(i, 64)});
+  });
+  EXPECT_EQ(Out().direction, Direction::kOut);
+}
+
+TEST_F(Directions, GapsInAnotherShapeDoNotCover) {
+  const TensorId flat = *k.builder.Alias(out, {Mul(rows, 64)});
+  k.LoopOver(k.C(0), rows, 1, [&](ExprId i) {
+    const TensorId row = k.Reshape(k.Neg(k.Slice(x, {1, 32}, {i, k.C(0)})), {32});
+    k.Assemble(flat, row, {Mul(i, 64)});
+  });
+  EXPECT_EQ(Out().direction, Direction::kInOut);
+}
+
+TEST_F(Directions, HalvesInTwoShapesProveNothing) {
+  const TensorId other = *k.builder.Alias(out, {rows, k.C(8), k.C(8)});
+  k.LoopOver(k.C(0), rows, 1, [&](ExprId i) {
+    const TensorId row = k.Neg(k.Slice(x, {1, 32}, {i, k.C(0)}));
+    k.Assemble(out, row, {i, k.C(0)});
+    k.Assemble(other, k.Reshape(row, {1, 4, 8}), {i, k.C(4), k.C(0)});
+  });
+  EXPECT_EQ(Out().direction, Direction::kInOut);
+}
+
 TEST_F(Directions, ALoopThatMayNotRunProvesNothing) {
   const ExprId times = k.Int("times");
   k.LoopOver(k.C(0), times, 1, [&](ExprId) { k.LoopOver(k.C(0), rows, 32, [&](ExprId i) { CopyRows(i, 32); }); });

@@ -237,5 +237,23 @@ TEST_F(BuilderTest, DeclareTakesDynamicDims) {
   ExpectError(builder.Declare("t", kF16, {4444}), StatusCode::kInvalidArgument, "does not belong");
 }
 
+TEST_F(BuilderTest, ResultsOfAGivenShapeAreChecked) {
+  const TensorId x = Parameter("x", kF32, {4, 8});
+  OpAttributes bytes{.dtype = DType::kUint8, .dims = {128}};
+  EXPECT_THAT(Shape(Made(builder.Op(OpCode::kBytes, {Tensor(x)}, bytes))), ElementsAre(128));
+  const std::vector<std::vector<int64_t>> wrong = {{4, 32}, {}, {0}, {-1}};
+  for (const std::vector<int64_t>& dims : wrong) {
+    bytes.dims = dims;
+    ExpectError(builder.Op(OpCode::kBytes, {Tensor(x)}, bytes), StatusCode::kInvalidArgument,
+                "the result has one positive extent");
+    const OpAttributes range{.dtype = DType::kInt32, .dims = dims};
+    ExpectError(builder.Op(OpCode::kArange, {Int(0), Int(1)}, range), StatusCode::kInvalidArgument,
+                "the result has one positive extent");
+  }
+  const OpAttributes many{.dtype = kF32, .dims = {1, 1, 1, 1, 1, 1, 1}};
+  ExpectError(builder.Op(OpCode::kUniform, std::vector<Operand>(6, Int(1)), many), StatusCode::kInvalidArgument,
+              "1 to 6 positive extents");
+}
+
 }  // namespace
 }  // namespace pypto::program

@@ -1,11 +1,12 @@
 """How long tracing and planning may take."""
 
-import time
+import sys
 
 import pytest
 
 import pypto
 from pypto import ir
+from pypto.frontend.tracer import Trace
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor
@@ -42,12 +43,70 @@ def test_work_grows_with_the_operations():
     assert [text.count("add(") for text in texts] == [10, 20]
 
 
-@pytest.mark.parametrize(("operations", "seconds"), [(2_000, 0.5), (20_000, 8.0)])
-def test_unrolled_kernels_compile_in_time(operations, seconds):
-    kernel = rows_unrolled(operations // 4)
-    begin = time.process_time()
-    ir.compile(kernel)
-    assert time.process_time() - begin <= seconds
+def calls_while(action) -> int:
+    """Function calls of Python and of C code that an action makes."""
+    count = 0
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def chain(count: int):
+    @pypto.frontend.jit
+    def kernel(x: T([16, 64], FP32), out: T([16, 64], FP32)):
+        y = x
+        for _ in range(count):
+            y = y * 1.5
+        out[:] = y
+
+    return kernel
+
+
+def carried(count: int):
+    @pypto.frontend.jit
+    def kernel(x: T([16, 64], FP32), out: T([16, 64], FP32)):
+        y = x + 0.0
+        for _ in range(count):
+            for _ in pypto.loop(2):
+                y = y * 1.5
+        out[:] = y
+
+    return kernel
+
+
+# How often a trace runs does not depend on the number of operations: what a second run needs, the first one finds.
+@pytest.mark.parametrize(("make", "most"), [(rows_unrolled, 900), (chain, 150), (branches, 2000), (carried, 1200)])
+def test_calls_per_operation_do_not_grow(make, most):
+    calls = []
+    for count in (50, 100, 200):
+        kernel = make(count)
+        kernel.to_text()  # sources are read and rewritten
+        calls.append(calls_while(kernel.to_text))
+    first, second = (calls[1] - calls[0]) / 50, (calls[2] - calls[1]) / 100
+    assert second <= 1.05 * first
+    assert second <= most, calls
+
+
+@pytest.mark.parametrize("make", [branches, carried])
+def test_what_branches_and_loops_need_is_found_in_one_trace(make, monkeypatch):
+    traces = []
+    begin = Trace.__init__
+    monkeypatch.setattr(Trace, "__init__", lambda self, *given: traces.append(begin(self, *given)))
+    make(20).to_text()
+    assert len(traces) <= 2
+
+
+def test_plans_grow_with_the_operations():
+    sizes = [len(ir.compile(rows_unrolled(count))._image.to_text().splitlines()) for count in (50, 100, 200)]
+    assert sizes[2] - sizes[1] <= 2.05 * (sizes[1] - sizes[0])
 
 
 def test_sequential_branches_are_not_enumerated():

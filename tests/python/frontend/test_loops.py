@@ -137,16 +137,6 @@ def test_wrong_arguments(arguments, keywords, kind, text):
     assert isinstance(caught.value, pypto.CompileError)
 
 
-def test_unroll_needs_a_known_step():
-    @pypto.frontend.jit
-    def kernel(x: T([pypto.DYN, 4], FP32)):
-        for i, _ in pypto.loop_unroll(0, 16, x.shape[0], unroll_list=[2]):
-            x[i : i + 1] = x[i : i + 1] + 1
-
-    with pytest.raises(ValueError, match="a step that is known while tracing"):
-        ir.compile(kernel)
-
-
 def test_begin_and_end():
     @pypto.frontend.jit
     def kernel(x: T([64, 4], FP32)):

@@ -106,13 +106,6 @@ std::optional<Box> BoxOfStore(Context& context, const Step& step) {
   const program::Tensor& from = context.tensors[step.inputs[0].tensor];
   const program::Tensor& to = context.tensors[step.output];
   if (step.guard != kNoExpr) return std::nullopt;
-  // What is written through another shape is no box of the tensor, unless it is the whole.
-  const bool alias = to.origin == program::TensorOrigin::kAlias;
-  if (alias && (step.region || from.valid != to.shape)) return std::nullopt;
-  if (alias) {
-    const std::vector<ExprId>& shape = context.tensors[to.base].shape;
-    return Box{std::vector<ExprId>(shape.size(), exprs.Const(0)), shape};
-  }
   Box box;
   for (size_t i = 0; i < from.shape.size(); ++i) {
     const ExprId offset = step.region ? step.offsets[i] : exprs.Const(0);

@@ -12,20 +12,32 @@ namespace {
 
 // What is known of one tensor parameter while the kernel is walked in order.
 struct Progress {
-  Cover cover;
   bool covered = false;
   bool read = false;
   int32_t read_first_line = -1;  // of a read before the whole was written
   int32_t write_line = -1;       // of the first write
 };
 
-// Covers of the tensor parameters, one per parameter.
+// What boxes are counted in: a parameter in its own shape, or in another that it is written through.
+struct Target {
+  size_t parameter = 0;
+  std::vector<ExprId> shape;
+  Cover cover;
+};
+
+// New covers, one per target.
 using Covers = std::vector<Cover>;
 
 // Owned by FindDirections.
 class DirectionFinder {
  public:
-  explicit DirectionFinder(Context& context) : context_(context), progress_(context.program.parameters.size()) {}
+  explicit DirectionFinder(Context& context) : context_(context), progress_(context.program.parameters.size()) {
+    for (size_t i = 0; i < progress_.size(); ++i) {
+      const program::Parameter& parameter = context_.program.parameters[i];
+      targets_.push_back(
+          {i, parameter.is_tensor ? context_.tensors[parameter.tensor].shape : std::vector<ExprId>(), {}});
+    }
+  }
 
   void Find() {
     for (const Control& item : context_.control) VisitTopLevel(item);
@@ -36,8 +48,25 @@ class DirectionFinder {
   // The parameter that lies under a tensor, or -1.
   int32_t ParameterOf(TensorId tensor) { return context_.tensors[context_.ViewOf(tensor).variable].parameter; }
 
+  // What a store counts in.
+  size_t TargetOf(TensorId tensor, size_t parameter) {
+    if (context_.tensors[tensor].origin != program::TensorOrigin::kAlias) return parameter;
+    const std::vector<ExprId>& shape = context_.tensors[tensor].shape;
+    for (size_t i = progress_.size(); i < targets_.size(); ++i) {
+      if (targets_[i].parameter == parameter && targets_[i].shape == shape) return i;
+    }
+    targets_.push_back({parameter, shape, {}});
+    return targets_.size() - 1;
+  }
+
+  void Add(Covers& covers, size_t target, Box box) {
+    if (covers.size() <= target) covers.resize(targets_.size());
+    covers[target].Add(context_.exprs(), std::move(box));
+    touched_.push_back(target);
+  }
+
   void VisitTopLevel(const Control& item) {
-    Covers covers(progress_.size());
+    Covers covers;
     if (item.kind == Control::Kind::kStep) return;  // stands in the steps of a run as well
     if (item.kind == Control::Kind::kRun) {
       // Straight code takes effect step by step.
@@ -82,13 +111,22 @@ class DirectionFinder {
     if (parameter < 0) return;
     const auto index = static_cast<size_t>(parameter);
     if (progress_[index].write_line < 0) progress_[index].write_line = step.place.line;
-    if (auto box = BoxOfStore(context_, step)) {
-      covers[index].Add(context_.exprs(), *std::move(box));
-      touched_.push_back(index);
+    if (auto box = BoxOfStore(context_, step)) Add(covers, TargetOf(step.output, index), *std::move(box));
+  }
+
+  // Both branches write the whole of it.
+  void CollectIf(const Control& item, Covers& covers) {
+    Covers sides[2];
+    for (const Control& child : item.body) CollectItem(child, sides[0]);
+    for (const Control& child : item.otherwise) CollectItem(child, sides[1]);
+    for (size_t i = 0; i < std::min(sides[0].size(), sides[1].size()); ++i) {
+      const std::vector<ExprId> shape = targets_[i].shape;
+      if (!sides[0][i].Covers(context_.exprs(), shape) || !sides[1][i].Covers(context_.exprs(), shape)) continue;
+      Add(covers, i, Box{std::vector<ExprId>(shape.size(), context_.exprs().Const(0)), shape});
     }
   }
 
-  // What one item of the control tree is proven to write. Branches prove nothing.
+  // What one item of the control tree is proven to write.
   void CollectItem(const Control& item, Covers& covers) {
     if (item.kind == Control::Kind::kRun) {
       const Run& run = context_.runs[item.run];
@@ -96,16 +134,14 @@ class DirectionFinder {
       return;
     }
     if (item.kind == Control::Kind::kStep) return;
-    Covers inner(progress_.size());
+    if (item.kind == Control::Kind::kIf) return CollectIf(item, covers);
+    Covers inner;
     for (const Control& child : item.body) CollectItem(child, inner);
-    for (const Control& child : item.otherwise) CollectItem(child, inner);
-    if (item.kind == Control::Kind::kIf) return;
     for (size_t i = 0; i < inner.size(); ++i) {
       for (const Box& box : inner[i].boxes()) {
         auto whole = BoxOverLoop(context_.exprs(), context_.loops[item.loop], box, !context_.plan.slots.empty());
         if (!whole) continue;
-        covers[i].Add(context_.exprs(), *std::move(whole));
-        touched_.push_back(i);
+        Add(covers, i, *std::move(whole));
       }
     }
   }
@@ -115,11 +151,12 @@ class DirectionFinder {
     std::sort(touched_.begin(), touched_.end());
     touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     for (const size_t index : touched_) {
-      Progress& progress = progress_[index];
-      for (const Box& box : covers[index].boxes()) progress.cover.Add(context_.exprs(), box);
+      if (index >= covers.size()) continue;  // of a branch that proves nothing
+      Target& target = targets_[index];
+      Progress& progress = progress_[target.parameter];
+      for (const Box& box : covers[index].boxes()) target.cover.Add(context_.exprs(), box);
       covers[index] = Cover();
-      const TensorId tensor = context_.program.parameters[index].tensor;
-      if (!progress.covered) progress.covered = progress.cover.Covers(context_.exprs(), context_.tensors[tensor].shape);
+      if (!progress.covered) progress.covered = target.cover.Covers(context_.exprs(), target.shape);
     }
     touched_.clear();
   }
@@ -151,7 +188,8 @@ class DirectionFinder {
 
   Context& context_;
   std::vector<Progress> progress_;  // one per parameter
-  std::vector<size_t> touched_;     // parameters whose covers have grown since the last Take
+  std::vector<Target> targets_;     // parameters first
+  std::vector<size_t> touched_;     // targets whose covers have grown since the last Take
 };
 
 }  // namespace

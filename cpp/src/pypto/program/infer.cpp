@@ -57,7 +57,7 @@ Status WrongDType(std::string_view op, size_t index, DType dtype, DTypeMask acce
 // One tensor operand by its letter in the table.
 Status CheckTensorOperand(const OpInfo& info, size_t index, const Tensor& tensor, std::optional<DType>& dtype) {
   constexpr DTypeMask kIndices = MaskOf(DType::kInt32) | MaskOf(DType::kInt64);
-  const std::string op(info.name);
+  const std::string op(info.shown());
   switch (info.operand(index)) {
     case 'N': return MakeStatus(StatusCode::kTypeMismatch, "%s(): operand %zu must be a number", op.c_str(), index);
     case 'B':
@@ -81,14 +81,14 @@ Status CheckNumbers(const Program& program, const OpInfo& info, std::span<const 
                     std::optional<DType> dtype) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].kind == Operand::Kind::kTensor) continue;
-    PYPTO_RETURN_IF_ERROR(CheckNumber(program, inputs[i], info.name));
+    PYPTO_RETURN_IF_ERROR(CheckNumber(program, inputs[i], info.shown()));
     const char letter = info.operand(i);
     if (letter != 't' && letter != 'N') {
       return MakeStatus(StatusCode::kTypeMismatch, "%s(): operands must be tensors, got a number",
-                        std::string(info.name).c_str());
+                        std::string(info.shown()).c_str());
     }
     if (letter == 't' && IsFloatNumber(inputs[i]) && dtype && !IsFloat(*dtype)) {
-      return FloatOntoInteger(info.name, *dtype);
+      return FloatOntoInteger(info.shown(), *dtype);
     }
   }
   return base::OkStatus();
@@ -96,7 +96,7 @@ Status CheckNumbers(const Program& program, const OpInfo& info, std::span<const 
 
 base::Result<Operands> CheckOperands(const Program& program, const OpInfo& info, std::span<const Operand> inputs,
                                      DType attribute) {
-  const std::string op(info.name);
+  const std::string op(info.shown());
   if (inputs.size() < info.min_inputs || inputs.size() > info.max_inputs) {
     return MakeStatus(StatusCode::kInvalidArgument, "%s() takes %d operand(s), got %zu", op.c_str(), info.max_inputs,
                       inputs.size());

@@ -1,5 +1,8 @@
 // Shapes and valid extents of operations that take whole operands.
+#include <algorithm>
+
 #include "pypto/program/infer.h"
+#include "pypto/program/plan.h"
 
 namespace pypto::program {
 namespace {
@@ -10,13 +13,21 @@ using base::StatusCode;
 using Shape = std::vector<int64_t>;
 
 Status Refuse(const OpInfo& info, const std::string& why) {
-  return MakeStatus(StatusCode::kInvalidArgument, "%s(): %s",
-                    std::string(info.name.substr(info.name.front() == '_' ? 1 : 0)).c_str(), why.c_str());
+  return MakeStatus(StatusCode::kInvalidArgument, "%s(): %s", std::string(info.shown()).c_str(), why.c_str());
 }
 
 // The caller says what shape the result has.
 bool GivesShape(OpCode code) {
   return code == OpCode::kArange || code == OpCode::kBytes || code == OpCode::kUniform || code == OpCode::kNormal;
+}
+
+base::Result<Shape> GivenShape(const OpInfo& info, const Shape& dims) {
+  const bool one_dim = info.code == OpCode::kArange || info.code == OpCode::kBytes;
+  const bool sound = !dims.empty() && dims.size() <= static_cast<size_t>(kMaxRank) && (!one_dim || dims.size() == 1) &&
+                     std::all_of(dims.begin(), dims.end(), [](int64_t extent) { return extent > 0; });
+  if (sound) return dims;
+  const std::string most = one_dim ? "one positive extent" : base::Format("1 to %d positive extents", kMaxRank);
+  return Refuse(info, "the result has " + most + ", got " + ShapeText(dims));
 }
 
 // Two tensors of one shape whose last dim is even.
@@ -102,7 +113,7 @@ base::Result<Shape> SortedShape(const OpInfo& info, const Operand& k, Shape shap
 
 base::Result<Shape> InferWhole(const OpInfo& info, std::span<const Operand> inputs, const std::vector<Shape>& shapes,
                                OpAttributes& attributes) {
-  if (GivesShape(info.code)) return attributes.dims;
+  if (GivesShape(info.code)) return GivenShape(info, attributes.dims);
   Shape shape = shapes[0];
   if (info.code == OpCode::kIndexPut) return IndexPutShape(info, shapes);
   if (info.code == OpCode::kInterleave || info.code == OpCode::kDeinterleaveTwo) return PairShape(info, shapes);

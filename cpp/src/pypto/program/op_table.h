@@ -47,6 +47,8 @@ struct OpInfo {
   ResultDType result;
   std::string_view doc;
 
+  // As errors name it: users know parts of operations by the operation.
+  std::string_view shown() const { return name.substr(name.starts_with('_') ? 1 : 0); }
   char operand(size_t index) const { return operands[index < operands.size() ? index : operands.size() - 1]; }
   bool elementwise() const {
     return family == OpFamily::kUnary || family == OpFamily::kBinary || family == OpFamily::kSelect;
