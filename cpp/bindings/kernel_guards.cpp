@@ -26,6 +26,45 @@ bool SameItems(PyObject* list, PyObject* tuple) noexcept {
   return true;
 }
 
+PyObject* OrNone(PyObject* object) noexcept { return object != nullptr ? object : Py_None; }
+
+// An object of that class with that dict of attributes (null: none).
+bool HasClass(PyObject* object, PyObject* type, PyObject* attributes) noexcept {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type) return false;
+  if (attributes == nullptr) return true;
+  PyObject* found = PyObject_GenericGetDict(object, nullptr);
+  if (found == nullptr) PyErr_Clear();
+  Py_XDECREF(found);  // the object holds it
+  return found == attributes;
+}
+
+bool SameSlot(PyObject* object, PyObject* name, PyObject* expected) noexcept {
+  PyObject* found = PyObject_GenericGetAttr(object, name);
+  if (found == nullptr) PyErr_Clear();
+  Py_XDECREF(found);
+  return found == expected;
+}
+
+bool SameBytes(PyObject* array, PyObject* expected) noexcept {
+  Py_buffer view;
+  if (PyObject_GetBuffer(array, &view, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool same = view.len == PyBytes_GET_SIZE(expected) &&
+                    std::memcmp(view.buf, PyBytes_AS_STRING(expected), static_cast<size_t>(view.len)) == 0;
+  PyBuffer_Release(&view);
+  return same;
+}
+
+bool SameResult(PyObject* callable, PyObject* expected) noexcept {
+  PyObject* result = PyObject_CallNoArgs(callable);
+  const int same = result != nullptr ? PyObject_RichCompareBool(result, expected, Py_EQ) : -1;
+  Py_XDECREF(result);
+  if (same < 0) PyErr_Clear();
+  return same == 1;
+}
+
 }  // namespace
 
 bool KernelGuards::Add(PyObject* entries) {
@@ -49,31 +88,52 @@ bool KernelGuards::AddEntry(PyObject* entry) {
   if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2) return false;
   const char* kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 0));
   if (kind == nullptr) return false;
-  PyObject* holder = PyTuple_GET_ITEM(entry, 1);
-  const auto part = [&](Py_ssize_t i) { return i < PyTuple_GET_SIZE(entry) ? PyTuple_GET_ITEM(entry, i) : nullptr; };
-  Guard guard{Kind::kItem, holder, nullptr, nullptr, nullptr, 0};
-  if (std::strcmp(kind, "item") == 0 && PyDict_Check(holder) && part(2) != nullptr) {
-    guard.key = part(2);
-    guard.expected = part(3);
-  } else if (std::strcmp(kind, "size") == 0 && PyDict_Check(holder) && part(2) != nullptr) {
-    guard.kind = Kind::kSize;
-    guard.size = PyLong_AsSsize_t(part(2));
-  } else if (std::strcmp(kind, "cell") == 0 && PyCell_Check(holder)) {
-    guard.kind = Kind::kCell;
-    guard.expected = part(2);
-  } else if (std::strcmp(kind, "list") == 0 && PyList_Check(holder) && part(2) != nullptr && PyTuple_Check(part(2))) {
-    guard.kind = Kind::kList;
-    guard.expected = part(2);
-  } else if (std::strcmp(kind, "function") == 0 && PyFunction_Check(holder) && part(3) != nullptr) {
-    guard.kind = Kind::kFunction;
-    guard.expected = part(2);
-    guard.defaults = part(3);
-  } else {
-    return false;
-  }
+  Guard guard{Kind::kItem, PyTuple_GET_ITEM(entry, 1), nullptr, nullptr, nullptr, 0};
+  if (!FillEntry(entry, kind, guard)) return false;
   for (PyObject* object : {guard.holder, guard.key, guard.expected, guard.defaults}) Py_XINCREF(object);
   guards_.push_back(guard);
   return PyErr_Occurred() == nullptr;
+}
+
+bool KernelGuards::FillEntry(PyObject* entry, const char* kind, Guard& guard) {
+  const auto part = [&](Py_ssize_t i) { return i < PyTuple_GET_SIZE(entry) ? PyTuple_GET_ITEM(entry, i) : nullptr; };
+  const auto is = [&](const char* name) { return std::strcmp(kind, name) == 0; };
+  PyObject* holder = guard.holder;
+  if (is("item") || is("size")) {
+    if (PyType_Check(holder)) guard.holder = holder = reinterpret_cast<PyTypeObject*>(holder)->tp_dict;
+    if (holder == nullptr || !PyDict_Check(holder) || part(2) == nullptr) return false;
+    guard.kind = is("item") ? Kind::kItem : Kind::kSize;
+    if (is("item")) guard.key = part(2);
+    if (is("item")) guard.expected = part(3);
+    if (is("size")) guard.size = PyLong_AsSsize_t(part(2));
+    return true;
+  }
+  guard.expected = part(2);
+  if (is("cell")) {
+    guard.kind = Kind::kCell;
+    return PyCell_Check(holder);
+  }
+  if (is("slot")) {
+    guard.kind = Kind::kSlot;
+    guard.key = part(2);
+    guard.expected = part(3);
+    return guard.key != nullptr && PyUnicode_Check(guard.key);
+  }
+  if (guard.expected == nullptr) return false;
+  guard.defaults = part(3);
+  if (is("list")) {
+    guard.kind = Kind::kList;
+    return PyList_Check(holder) && PyTuple_Check(guard.expected);
+  }
+  if (is("function")) {
+    guard.kind = Kind::kFunction;
+    guard.key = part(4);
+    return PyFunction_Check(holder) && guard.defaults != nullptr && guard.key != nullptr;
+  }
+  guard.kind = is("class") ? Kind::kClass : (is("bases") ? Kind::kBases : (is("bytes") ? Kind::kBytes : Kind::kCall));
+  if (is("bases")) return PyType_Check(holder);
+  if (is("bytes")) return PyBytes_Check(guard.expected);
+  return is("class") || (is("call") && PyCallable_Check(holder));
 }
 
 bool KernelGuards::Watched(PyObject* dict) const noexcept {
@@ -90,12 +150,15 @@ bool KernelGuards::Holds(const Guard& guard) const noexcept {
     case Kind::kSize: return PyDict_GET_SIZE(guard.holder) == guard.size;
     case Kind::kCell: return PyCell_GET(guard.holder) == guard.expected;
     case Kind::kList: return SameItems(guard.holder, guard.expected);
-    case Kind::kFunction: {
-      PyObject* defaults = PyFunction_GET_DEFAULTS(guard.holder);
-      PyObject* keyword_defaults = PyFunction_GET_KW_DEFAULTS(guard.holder);
-      return PyFunction_GET_CODE(guard.holder) == guard.expected && (keyword_defaults == nullptr) &&
-             (defaults != nullptr ? defaults : Py_None) == guard.defaults;
-    }
+    case Kind::kFunction:
+      return PyFunction_GET_CODE(guard.holder) == guard.expected &&
+             OrNone(PyFunction_GET_KW_DEFAULTS(guard.holder)) == guard.key &&
+             OrNone(PyFunction_GET_DEFAULTS(guard.holder)) == guard.defaults;
+    case Kind::kClass: return HasClass(guard.holder, guard.expected, guard.defaults);
+    case Kind::kBases: return reinterpret_cast<PyTypeObject*>(guard.holder)->tp_mro == guard.expected;
+    case Kind::kSlot: return SameSlot(guard.holder, guard.key, guard.expected);
+    case Kind::kBytes: return SameBytes(guard.holder, guard.expected);
+    case Kind::kCall: return SameResult(guard.holder, guard.expected);
   }
   return false;
 }

@@ -18,8 +18,18 @@ class KernelGuards {
   KernelGuards& operator=(const KernelGuards&) = delete;
   ~KernelGuards() { Clear(); }
 
-  // Entries: ("item", dict, key[, value]) without a value when the key is absent; ("size", dict, n);
-  // ("cell", cell[, value]); ("list", list, tuple); ("function", function, code, defaults). False with a Python error.
+  // Entries, where `names` is a dict or a class, whose own dict is meant:
+  //   ("item", names, key[, value])  without a value when the key is absent
+  //   ("size", names, n)
+  //   ("cell", cell[, value])
+  //   ("list", list, tuple)
+  //   ("function", function, code, defaults, keyword defaults)  None where there are none
+  //   ("class", object, class[, dict of attributes])
+  //   ("bases", class, method resolution order)
+  //   ("slot", object, name[, value])
+  //   ("bytes", array, bytes)  an object with a contiguous buffer
+  //   ("call", callable, result)  of C code: the result equals this one
+  // False with a Python error.
   bool Add(PyObject* entries);
   // Whether everything is where it was.
   bool Hold() noexcept;
@@ -28,13 +38,13 @@ class KernelGuards {
   void Clear() noexcept;
 
  private:
-  enum class Kind : uint8_t { kItem, kSize, kCell, kList, kFunction };
+  enum class Kind : uint8_t { kItem, kSize, kCell, kList, kFunction, kClass, kBases, kSlot, kBytes, kCall };
   struct Guard {
     Kind kind;
     PyObject* holder;
-    PyObject* key;       // kItem
+    PyObject* key;       // kItem, kSlot; kFunction: keyword defaults
     PyObject* expected;  // null: absent
-    PyObject* defaults;  // kFunction
+    PyObject* defaults;  // kFunction; kClass: the dict of attributes
     Py_ssize_t size;     // kSize
   };
   // Of dicts: unchanged as a whole since the last look.
@@ -43,6 +53,7 @@ class KernelGuards {
     uint64_t seen;
   };
   bool AddEntry(PyObject* entry);
+  bool FillEntry(PyObject* entry, const char* kind, Guard& guard);
   bool Holds(const Guard& guard) const noexcept;
   bool VersionsHold() const noexcept;
   bool Watched(PyObject* dict) const noexcept;

@@ -28,11 +28,16 @@ def contents(value: Any, max_bytes: int | None = None) -> Any:
         return getattr(value, "_version", None)
     if not is_torch_tensor(value):
         return kept(value.tobytes())
+    flat = bytes_of_tensor(value)
+    return value._version if flat is None else kept(flat.tobytes())
+
+
+def bytes_of_tensor(value: Any) -> Any:
+    """An array of the bytes of a tensor of torch, the same memory if it is contiguous; None where there are none."""
     try:
-        flat = value.detach().contiguous().flatten().view(sys.modules["torch"].uint8).numpy()
+        return value.detach().contiguous().flatten().view(sys.modules["torch"].uint8).numpy()
     except (RuntimeError, TypeError):  # not of the host, or of a layout without bytes
-        return value._version
-    return kept(flat.tobytes())
+        return None
 
 
 def kept(data: bytes) -> bytes:

@@ -76,7 +76,8 @@ class BranchFlow:
         parameter = self.trace.parameters.get(name)
         facts = self.trace.facts
         if (
-            value is not parameter
+            not self.runtime.is_kernel
+            or value is not parameter
             or parameter is None
             or not parameter.is_untouched
             or name in facts.read

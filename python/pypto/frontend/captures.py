@@ -23,7 +23,7 @@ _SEQUENCES = (list, tuple, bytearray, collections.deque)
 _MAX_OBJECTS = 100000
 _MAX_SOURCES = 1024
 # What a class holds besides what its author wrote: nothing in it changes what a kernel reads.
-_CLASS_BOOKKEEPING = frozenset(
+CLASS_BOOKKEEPING = frozenset(
     {
         "__dict__",
         "__weakref__",
@@ -94,9 +94,9 @@ class _Keys:
             return self._function(value)
         if isinstance(value, enum.Enum):
             return (self.of(type(value)), value.name, self._attributes(value))
-        stands_for = _stands_for(value)
-        if stands_for is not None:
-            return (type(value), tuple(self.of(part) for part in stands_for))
+        parts = stands_for(value)
+        if parts is not None:
+            return (type(value), tuple(self.of(part) for part in parts))
         if _is_opaque(value):
             return (SameObject(value), contents(value) if is_torch_tensor(value) else None)
         return (self.of(type(value)), self._elements(value), self._attributes(value))
@@ -121,10 +121,7 @@ class _Keys:
     def _attributes(self, value: Any) -> Any:
         """Attributes and slots of an object; of one that shows none what it would be pickled as."""
         held = dict(vars(value)) if hasattr(value, "__dict__") else {}
-        names = [name for base in type(value).__mro__ for name in vars(base).get("__slots__", ())]
-        slots = [
-            (name, self.of(getattr(value, name, None))) for name in names if name not in ("__dict__", "__weakref__")
-        ]
+        slots = [(name, self.of(getattr(value, name, None))) for name in slots_of(type(value))]
         found = tuple(sorted(((name, self.of(part)) for name, part in held.items()), key=lambda pair: str(pair[0])))
         if found or slots or isinstance(value, (*_PLAIN, *_SEQUENCES, dict, set, frozenset, enum.Enum)):
             return (found, tuple(slots))
@@ -145,7 +142,7 @@ class _Keys:
             (name, self.of(part))
             for base in bases
             for name, part in vars(base).items()
-            if name not in _CLASS_BOOKKEEPING
+            if name not in CLASS_BOOKKEEPING
         )
         return (SameObject(value), held, self.of(type(value)))
 
@@ -163,7 +160,7 @@ class _Keys:
         )
 
 
-def _stands_for(value: Any) -> tuple[Any, ...] | None:
+def stands_for(value: Any) -> tuple[Any, ...] | None:
     """The objects that one of the interpreter's own stands for; None for any other."""
     if isinstance(value, types.MethodType):
         return (value.__func__, value.__self__)
@@ -205,6 +202,28 @@ def _is_plain_enum(value: type) -> bool:
     parts = [getattr(part, "fget", part) for base in bases for part in vars(base).values()]
     parts = [getattr(part, "__func__", part) for part in parts]
     return not any(isinstance(part, types.FunctionType) and not helpers.is_library(part) for part in parts)
+
+
+def is_member(part: Any) -> bool:
+    """Whether what a class holds is the descriptor of one of its slots."""
+    return isinstance(part, types.MemberDescriptorType | types.GetSetDescriptorType)
+
+
+def slots_of(kind: type) -> list[str]:
+    """Names of the slots that classes declare."""
+    names: list[str] = []
+    for base in kind.__mro__:
+        declared = vars(base).get("__slots__", ())
+        for name in (declared,) if isinstance(declared, str) else tuple(declared):
+            is_private = name.startswith("__") and not name.endswith("__")
+            names.append(f"_{base.__name__.lstrip('_')}{name}" if is_private else name)
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
+def is_user_object(value: Any) -> bool:
+    """Whether a value is an object of a class of the user that is no container and no plain value."""
+    plain = (*_PLAIN, *_SEQUENCES, dict, set, frozenset, type, types.FunctionType, types.ModuleType)
+    return is_user_class(type(value)) and not isinstance(value, plain) and stands_for(value) is None
 
 
 def value_key(value: Any) -> Any:
@@ -331,7 +350,7 @@ def is_user_module(value: Any) -> bool:
 
 def is_compared_by_identity(value: Any) -> bool:
     """Whether the key of a value, which is not frozen, holds nothing but the object itself."""
-    if isinstance(value, type | types.FunctionType) or _stands_for(value) is not None:
+    if isinstance(value, type | types.FunctionType) or stands_for(value) is not None:
         return False
     return _is_opaque(value) and not hasattr(value, "_version")
 

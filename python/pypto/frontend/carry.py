@@ -86,13 +86,13 @@ def declare(trace: Trace, ordinal: int, name: str, fact: TensorFact) -> Tensor:
     )
 
 
-def variable_for(trace: Trace, ordinal: int, name: str, value: Tensor, *, reads: bool) -> Tensor:
+def variable_for(trace: Trace, ordinal: int, name: str, value: Tensor, *, is_output: bool) -> Tensor:
     """The variable in which a carried name lives: a new one that starts with the value.
 
-    A parameter that nobody has read or written yet, and whose first use in the loop is to be bound anew, is its own
-    variable: so the last value of the name reaches the caller's memory.
+    A parameter that nobody has read or written yet, and that the kernel's own loop binds anew without reading it
+    (`is_output`), is its own variable: so the last value of the name reaches the caller's memory.
     """
-    if trace.parameters.get(name) is value and value.is_untouched and not reads:
+    if trace.parameters.get(name) is value and value.is_untouched and is_output:
         made: Tensor = value.succeed(name, (ordinal, name, 0))
         return made
     variable_id = trace.build("declare", name, int(value.dtype), value.shape_exprs())

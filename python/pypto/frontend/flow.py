@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import builtins
-import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pypto.errors import PyptoError
-from pypto.frontend import branches, helpers, loopflow, symbolic
+from pypto.frontend import branches, helpers, logic, loopflow, symbolic
 from pypto.frontend.branches import BranchFlow, ConcreteBranch
-from pypto.frontend.floats import FloatScalar
 from pypto.frontend.loops import Loop
 from pypto.frontend.maybe import load
 from pypto.frontend.places import Place, syntax_error, trace_error
@@ -20,19 +18,6 @@ from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import TensorLike, require
-
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
-    "Is": operator.is_,
-    "IsNot": operator.is_not,
-    "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
-}
 
 
 class PlainFor:
@@ -56,7 +41,10 @@ class FunctionRuntime:
     frame = staticmethod(builtins.locals)
     load = staticmethod(load)
 
-    def __init__(self, source: Source, metas: list[FlowMeta], function: types.FunctionType) -> None:
+    def __init__(
+        self, source: Source, metas: list[FlowMeta], function: types.FunctionType, *, is_kernel: bool = False
+    ) -> None:
+        self.is_kernel = is_kernel
         self.source = source
         self.metas = metas
         self.function = function
@@ -94,7 +82,7 @@ class FunctionRuntime:
         """The two branches of an `if` statement."""
         if isinstance(condition, SymbolicScalar) and not condition.is_concrete():
             return BranchFlow(self, self.metas[key], condition, frame)
-        return branches.TAKEN if self._truth(condition) else branches.SKIPPED
+        return branches.TAKEN if logic.truth(condition) else branches.SKIPPED
 
     def truth(self, word: str, condition: Any) -> bool:
         """The condition of a `while` or `assert`, which must be known while tracing."""
@@ -105,71 +93,18 @@ class FunctionRuntime:
                 else "check it before the kernel is called, or bound the loop with pypto.loop"
             )
             raise trace_error(ValueError, f"{word} on a symbolic condition ({condition}); {instead}")
-        return self._truth(condition)
-
-    @staticmethod
-    def _truth(condition: Any) -> bool:
-        if isinstance(condition, TensorLike | FloatScalar):
-            condition.__bool__()  # type: ignore[union-attr]  # raises with the reason
-        return bool(condition)
+        return logic.truth(condition)
 
     # Expressions.
 
-    def and_(self, left: Any, *rest: Callable[[], Any]) -> Any:
-        """`left and …`; symbolic operands give a symbolic result."""
-        for other in rest:
-            if isinstance(left, SymbolicScalar) and not left.is_concrete():
-                left = left.tenary(_condition(other()), 0)
-            elif not self._truth(left):
-                return left
-            else:
-                left = other()
-        return left
-
-    def or_(self, left: Any, *rest: Callable[[], Any]) -> Any:
-        """`left or …`; symbolic operands give a symbolic result."""
-        for other in rest:
-            if isinstance(left, SymbolicScalar) and not left.is_concrete():
-                left = left.tenary(left, _condition(other()))
-            elif self._truth(left):
-                return left
-            else:
-                left = other()
-        return left
+    and_, or_ = staticmethod(logic.all_of), staticmethod(logic.any_of)
+    compare, select = staticmethod(logic.compare), staticmethod(logic.select)
 
     def not_(self, value: Any) -> Any:
         """`not value`."""
         if isinstance(value, SymbolicScalar) and not value.is_concrete():
             return ~value
-        return not self._truth(value)
-
-    def compare(self, operators: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> Any:
-        """A chained comparison: each operand is evaluated once."""
-        result: Any = True
-        for name, other in zip(operators, rest, strict=True):
-            right = other()
-            step = _COMPARE[name](left, right)
-            symbolic_step = isinstance(step, SymbolicScalar) and not step.is_concrete()
-            if not symbolic_step and not self._truth(step):
-                return step
-            if symbolic_step:
-                result = step if result is True else result & step
-            left = right
-        return result
-
-    def select(self, condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any]) -> Any:
-        """A conditional expression; on a symbolic condition both sides are integers."""
-        if not isinstance(condition, SymbolicScalar) or condition.is_concrete():
-            return if_true() if self._truth(condition) else if_false()
-        a, b = if_true(), if_false()
-        for side in (a, b):
-            if not isinstance(side, SymbolicScalar) and symbolic.as_int(side) is None:
-                raise trace_error(
-                    TypeError,
-                    f"a conditional expression on a symbolic condition gives integers, not {type(side).__name__}; "
-                    "write an if statement that assigns in both branches",
-                )
-        return condition.tenary(a, b)
+        return not logic.truth(value)
 
     def call(self, function: Any) -> Any:
         """What is called instead of a function: helpers are traced by the same rules."""
@@ -184,13 +119,3 @@ class FunctionRuntime:
             return function if converted is function.__func__ else types.MethodType(converted, function.__self__)
         helpers.refuse_kernel(function)
         return function
-
-
-def _condition(value: Any) -> Any:
-    """A right operand of `and` or `or` behind a symbolic one."""
-    if isinstance(value, bool | SymbolicScalar) or symbolic.as_int(value) is not None:
-        return value
-    raise trace_error(
-        TypeError,
-        f"`and` and `or` on a symbolic condition combine conditions, not {type(value).__name__}; write an if statement",
-    )

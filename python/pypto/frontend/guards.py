@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
 import types
 from collections.abc import Mapping
 from typing import Any
 
 from pypto.frontend import captures, helpers
+from pypto.frontend.arrays import bytes_of_tensor, is_torch_tensor
 from pypto.frontend.options import KernelOptions
 
-_MAX_GUARDS = 256
+_MAX_GUARDS = 4096
+_MAX_ELEMENTS = 100_000  # of a list
+_MAX_BYTES = 256 << 20  # of an array, of which a copy is kept
 _SCALARS = (int, float, bool, str, type(None))
 
 
@@ -82,12 +86,73 @@ class Guards:
             return all(self._value(element) for element in value)
         if type(value) is list:
             self.entries.append(("list", value, tuple(value)))
-            return len(value) <= _MAX_GUARDS and all(self._value(element) for element in value)
+            return len(value) <= _MAX_ELEMENTS and all(self._value(element) for element in value)
         if type(value) is dict:
             return self._dict(value)
+        if type(value) is frozenset:
+            return all(self._value(element) for element in value)
+        if type(value) is set:
+            self.entries.append(("call", functools.partial(frozenset, value), frozenset(value)))
+            return all(type(element) is str for element in value)  # 1 and True are equal
         if isinstance(value, types.FunctionType):
             return self._function(value)
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, types.MethodType | staticmethod | classmethod | property):
+            return all(self._value(part) for part in captures.stands_for(value) or ())
+        if is_torch_tensor(value) or hasattr(value, "tobytes"):
+            return self._array(value)
+        if captures.is_user_object(value) or type(value) is types.SimpleNamespace:
+            return self._object(value)
         return captures.is_compared_by_identity(value)
+
+    def _class(self, value: type) -> bool:
+        """What a class of the user and its bases define."""
+        self.entries.append(("bases", value, value.__mro__))
+        for base in value.__mro__:
+            if not captures.is_user_class(base):
+                continue
+            names = vars(base)
+            self.entries.append(("size", base, len(names)))
+            for name, part in names.items():
+                if name in captures.CLASS_BOOKKEEPING:
+                    continue
+                self.entries.append(("item", base, name, part))
+                if not captures.is_member(part) and not self._value(part):
+                    return False
+        return self._value(type(value))
+
+    def _object(self, value: Any) -> bool:
+        """Class, attributes and slots of an object."""
+        attributes = (value.__dict__,) if isinstance(getattr(value, "__dict__", None), dict) else ()
+        self.entries.append(("class", value, type(value), *attributes))
+        for name in captures.slots_of(type(value)):
+            held = (getattr(value, name),) if hasattr(value, name) else ()
+            self.entries.append(("slot", value, name, *held))
+            if not all(self._value(part) for part in held):
+                return False
+        return self._value(type(value)) and all(self._dict(names) for names in attributes)
+
+    def _array(self, value: Any) -> bool:
+        """The contents of an array or a tensor of the host; of others the version that torch counts."""
+        if is_torch_tensor(value):
+            if value.is_inference():
+                return False
+            self.entries += [("call", each, each()) for each in (value.data_ptr, value.size, value.stride)]
+            self.entries.append(("call", functools.partial(getattr, value, "_version"), value._version))
+            if value.device.type != "cpu":
+                return True
+            flat = bytes_of_tensor(value) if value.is_contiguous() else None
+        elif type(value).__module__ == "numpy" and not value.dtype.hasobject:
+            flat = value
+            for name in ("shape", "dtype"):
+                self.entries.append(("call", functools.partial(getattr, value, name), getattr(value, name)))
+        else:
+            return False
+        if flat is None or flat.nbytes > _MAX_BYTES or not flat.flags.c_contiguous:
+            return False
+        self.entries.append(("bytes", flat, flat.tobytes()))
+        return True
 
     def _dict(self, value: dict[Any, Any]) -> bool:
         if len(value) > _MAX_GUARDS or not all(type(key) in (str, int) for key in value):
@@ -99,7 +164,8 @@ class Guards:
     def _function(self, function: types.FunctionType) -> bool:
         if helpers.is_library(function) or captures.is_installed(function):
             return True
-        if function.__kwdefaults__ is not None or not captures.is_frozen(function.__defaults__):
+        named = function.__kwdefaults__
+        if not captures.is_frozen(function.__defaults__) or not (named is None or self._dict(named)):
             return False
-        self.entries.append(("function", function, function.__code__, function.__defaults__))
+        self.entries.append(("function", function, function.__code__, function.__defaults__, named))
         return self.watch(function) and (not vars(function) or self._value(vars(function)))

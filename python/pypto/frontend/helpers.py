@@ -151,7 +151,9 @@ def _refuse_recursion(function: types.FunctionType, code: types.CodeType) -> Non
         frame = frame.f_back
 
 
-def bind(function: types.FunctionType, rewritten: _Rewritten, trace: tracer.Trace | None) -> types.FunctionType:
+def bind(
+    function: types.FunctionType, rewritten: _Rewritten, trace: tracer.Trace | None, *, is_kernel: bool = False
+) -> types.FunctionType:
     """The rewritten function, made known to the trace."""
     from pypto.frontend.flow import FunctionRuntime
 
@@ -160,7 +162,7 @@ def bind(function: types.FunctionType, rewritten: _Rewritten, trace: tracer.Trac
         base = source.filename.replace("\\", "/").rpartition("/")[2]
         label = base if not trace.ranges else f"{base}:{source.name}"
         trace.add_source(source.filename, source.first_line, source.last_line, source.def_line, label)
-    return instantiate(code, function, FunctionRuntime(source, metas, function))
+    return instantiate(code, function, FunctionRuntime(source, metas, function, is_kernel=is_kernel))
 
 
 def watch(trace: tracer.Trace, function: types.FunctionType) -> None:

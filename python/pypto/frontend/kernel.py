@@ -22,6 +22,7 @@ from pypto.frontend.trace_kernel import Request
 from pypto.frontend.verify_prints import PrintSite
 
 MAX_CACHED = 512
+CALLS_UNWATCHED = 64  # from one look for guards to the next, where there were none
 PLATFORMS = ("a2a3", "a5", "a2a3sim", "a5sim")
 
 
@@ -57,7 +58,7 @@ class JitKernel(_core.KernelCall):
         self._prepared: trace_kernel.PreparedKernel | None = None
         self._captures = CaptureKey(function)
         self._cache: collections.OrderedDict[Any, Any] = collections.OrderedDict()
-        self._hits = self._misses = 0
+        self._hits = self._misses = self._unwatched = 0
         self._lock = threading.RLock()
 
     __name__: str
@@ -168,6 +169,16 @@ class JitKernel(_core.KernelCall):
                 entry.write(image)
         return image, sites
 
+    def _watch(self, guards: Guards, constants: dict[str, Any]) -> bool:
+        """Whether the core can tell by the guards that nothing has changed; not asked at each call if it cannot."""
+        if self._unwatched > 0:
+            self._unwatched -= 1
+            return False
+        options, function = self.options, self.function
+        watched = is_comparable(constants) and guards.watch_options(options) and guards.watch(function)
+        self._unwatched = 0 if watched else CALLS_UNWATCHED
+        return watched
+
     def _call(self, *arguments: Any, **keywords: Any) -> tuple[Any, int, Any, list[Any]] | None:
         """A direct call as the core has not seen it before: compiles for these arguments if need be and runs.
 
@@ -177,7 +188,7 @@ class JitKernel(_core.KernelCall):
         tensors, constants = self.signature.split(arguments, keywords)
         bound = tuple(self.signature.bind_tensor(index, tensor) for index, tensor in enumerate(tensors))
         guards = Guards()
-        watched = is_comparable(constants) and guards.watch_options(self.options) and guards.watch(self.function)
+        watched = self._watch(guards, constants)
         settings = self.options.in_force()
         request = Request(bound, constants, (), settings, prints=settings.tolerance is not None)
         image, sites = self._image(request, self.platform)

@@ -23,6 +23,7 @@ class FlowNames:
     assigned: Names = EMPTY  # bound somewhere inside, in this function's frame
     live_after: Names = EMPTY  # can be read behind the statement before they are set again
     live_at_head: Names = EMPTY  # of a loop: can be read at the start of an iteration before they are set
+    read_first: Names = EMPTY  # of a loop: its body itself can read them before it sets them
     stores: dict[str, ast.AST] = field(default_factory=dict)  # last place where each name is bound
 
 
@@ -139,9 +140,11 @@ class Liveness:
             read |= _loads(node)
         return (after - killed) | read | self._always
 
-    def _record(self, node: ast.AST, inside: list[ast.AST], after: Names, head: Names) -> None:
+    def _record(
+        self, node: ast.AST, inside: list[ast.AST], after: Names, head: Names, read_first: Names = EMPTY
+    ) -> None:
         stores = stores_of(inside)
-        self.flows[node] = FlowNames(frozenset(stores), after, head, stores)
+        self.flows[node] = FlowNames(frozenset(stores), after, head, read_first, stores)
 
     def _if(self, node: ast.If, after: Names) -> Names:
         self._record(node, [*node.body, *node.orelse], after, EMPTY)
@@ -165,8 +168,13 @@ class Liveness:
 
     def _for(self, node: ast.For, after: Names) -> Names:
         targets = set(stores_of([node.target]))
+        self._break.append(EMPTY)
+        self._continue.append(EMPTY)
+        read_first = self._block(node.body, EMPTY) - targets  # what is noted of inner statements is noted again below
+        self._continue.pop()
+        self._break.pop()
         head = self._loop(node.body, node.orelse, after, targets, _loads(node.target))
-        self._record(node, [node.target, *node.body], after, head)
+        self._record(node, [node.target, *node.body], after, head, read_first)
         return head | _loads(node.iter)
 
     def _while(self, node: ast.While, after: Names) -> Names:

@@ -84,7 +84,7 @@ class LoopFlow:
             )
 
     def _prepare(self, frame: dict[str, Any]) -> None:
-        targets = carry.target_names(self.meta.node)
+        targets, names = carry.target_names(self.meta.node), self.meta.names
         written = self.trace.facts.written  # first, so that other names of their tensors are refused
         for name in sorted(self._carried - targets, key=lambda name: ((self.ordinal, name) not in written, name)):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
@@ -95,8 +95,8 @@ class LoopFlow:
                 self._begin_flag(name, bound)
             elif isinstance(value, Tensor):
                 self._begin_flag(name, bound)
-                read_first = name in self._live_at_head and name not in self._live_after
-                self._variables[name] = carry.variable_for(self.trace, self.ordinal, name, value, reads=read_first)
+                is_output = self.runtime.is_kernel and name not in names.read_first
+                self._variables[name] = carry.variable_for(self.trace, self.ordinal, name, value, is_output=is_output)
                 self._begin_valid(name, value.valid_exprs())
                 self._begin_written(name, value)
                 self._writes[name] = value.writes

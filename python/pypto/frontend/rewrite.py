@@ -277,13 +277,27 @@ def rewrite(
     outer_arguments = ast.arguments(
         posonlyargs=[], args=[ast.arg(name) for name in free], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
-    outer = ast.FunctionDef("_pypto_outer", outer_arguments, [inner], [], None)
+    owner = _owner_of_private_names(function, tree)
+    holder = inner if owner is None else ast.ClassDef(owner, [], [], [inner], [])
+    outer = ast.FunctionDef("_pypto_outer", outer_arguments, [holder], [], None)
     ast.copy_location(keep, tree)
     ast.copy_location(inner, tree)
+    ast.copy_location(holder, tree)
     ast.copy_location(outer, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))
     code = compile(module, source.filename, "exec", dont_inherit=True)
-    return _named(_find(_find(code, "_pypto_outer"), _INNER), tree.name), rewriter.metas
+    found = _find(code, "_pypto_outer")
+    found = found if owner is None else _find(found, owner)
+    return _named(_find(found, _INNER), tree.name), rewriter.metas
+
+
+def _owner_of_private_names(function: types.FunctionType, tree: ast.FunctionDef) -> str | None:
+    """The class of a method that has names such as `self.__size`, which the compiler completes by the class."""
+    path = function.__qualname__.split(".")
+    if len(path) < 2 or path[-2] == "<locals>":
+        return None
+    names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}
+    return path[-2] if any(name.startswith("__") and not name.endswith("__") for name in names) else None
 
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})

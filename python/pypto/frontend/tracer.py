@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pypto.frontend.verify_prints import PrintRecorder
 
 MAX_RETRACES = 1000
+_EFFECTS = frozenset({"read_cell", "check"})
 
 
 class TensorLike:
@@ -65,6 +66,7 @@ class Facts:
     valid: set[tuple[int, str, int]] = field(default_factory=set)  # dims of tensors whose valid extent a loop changes
     moved: dict[Ordinal, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
     prints: list[Any] = field(default_factory=list)  # outputs of each place that shows values
+    lazy: dict[int, bool] = field(default_factory=dict)  # operands of conditions that read: whether floating
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
@@ -136,6 +138,7 @@ class Trace:
         self.prints: PrintRecorder | None = None  # where values are shown
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.writes = 0  # into tensors, so far
+        self.effects = 0  # reads and checks that the running kernel makes, so far
         self.starts_over = False  # facts were found that change what was traced before
         self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
         self._tensors = 0
@@ -267,6 +270,7 @@ class Trace:
             raise self.refusal()
         place = self._set_place()
         self._set_tiles()
+        self.effects += method in _EFFECTS
         if method in packed.LISTS:
             arguments = packed.stored(self, method, arguments)
         try:

@@ -38,6 +38,28 @@ class Derived(WithAttribute):
     pass
 
 
+class Other(WithAttribute):
+    K = 5
+
+
+class Reparented(Derived):
+    pass
+
+
+class Private:
+    __slots__ = ("__k",)
+
+    def set(self, value):
+        self.__k = value
+
+    def get(self):
+        return self.__k
+
+
+def with_keyword(x, *, k=1):
+    return x * k
+
+
 class Meta(type):
     K = 1
 
@@ -115,6 +137,8 @@ inherited, derived, slotted, extended, methods, held = (
     Methods(),
     Held(),
 )
+private, reclassed, redicted, reparented = Private(), WithAttribute(), WithAttribute(), Reparented()
+namespace, numbered, resized = types.SimpleNamespace(K=1), [1] * 5000, torch.ones(4)
 bound, numbers, under = held.scaled, array.array("i", [1]), {"K": 1}
 view, proxy, factory = memoryview(bytearray(1)), types.MappingProxyType(under), collections.defaultdict(int)
 listed, mapped, floating, objects = List(), Dict(), Float(1), np.array([[1]], dtype=object)
@@ -167,6 +191,15 @@ CASES = {
     "x * OfMeta.K": attribute(Meta),
     "x * slotted.K": attribute(slotted),
     "x * extended.K": attribute(extended),
+    "x * private.get()": private.set,
+    "x * redicted.K": lambda v: setattr(redicted, "__dict__", {"K": v}),
+    "x * reclassed.K": lambda v: setattr(reclassed, "__class__", type("Made", (WithAttribute,), {"K": v})),
+    "x * reparented.K": lambda v: setattr(Reparented, "__bases__", (type("Base", (Derived,), {"K": v}),)),
+    "x * namespace.K": attribute(namespace),
+    "x * numbered[4999]": lambda v: numbered.__setitem__(4999, v),
+    "x * float(resized[0])": lambda v: resized.set_(torch.full((4,), float(v))),
+    "x * float(resized.data[1])": lambda v: setattr(resized, "data", torch.full((4,), float(v))),
+    "with_keyword(x)": lambda v: setattr(with_keyword, "__kwdefaults__", {"k": v}),
     "x * listed.K": attribute(listed),
     "x * mapped.K": attribute(mapped),
     "x * floating.K": attribute(floating),
@@ -225,6 +258,31 @@ def test_changed_between_calls(form, tmp_path):
         misses = kernel.cache_info().misses
         kernel(torch.ones(4), torch.zeros(4))
         assert kernel.cache_info().misses == misses
+
+
+WATCHED = [
+    "x * WithAttribute.K", "x * inherited.K", "x * Derived.K", "x * slotted.K", "x * extended.K", "methods.plain(x)",
+    "Methods.static(x)", "Methods.of_class(x)", "x * methods.number", "x * Colour.RED.number", "bound(x)",
+    "by_own_attribute(x)", "x * private.get()", "x * namespace.K", "x * numbered[4999]", "x * float(on_host[0])",
+    "x * float(large[4999])", "x * float(whole_array[4999])", "with_keyword(x)", "x * reclassed.K",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", WATCHED)
+def test_repeated_calls_run_no_python_code_of_the_kernel(form, tmp_path):
+    path = tmp_path / "kernel_of_the_case.py"
+    path.write_text(kernel_reading(form))
+    exec(compile(path.read_text(), str(path), "exec"), globals())
+    kernel = globals().pop("kernel")
+    for factor in (2, 3):
+        CASES[form](factor)
+        kernel(torch.ones(4), torch.zeros(4))
+        before = kernel._known_hits
+        for _ in range(3):
+            out = torch.zeros(4)
+            kernel(torch.ones(4), out)
+            assert out.tolist() == [factor] * 4
+        assert kernel._known_hits == before + 3
 
 
 def test_classes_and_objects_as_scalars():

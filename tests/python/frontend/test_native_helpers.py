@@ -58,6 +58,36 @@ class Adder:
             pass
 
 
+class Scaled:
+    def __init__(self, factor):
+        self.__factor = factor
+
+    def __times(self, x):
+        return x * self.__factor
+
+    def of(self, x):
+        for _ in pypto.loop(2):
+            x = self.__times(x)
+        return x
+
+
+class Shifted(Scaled):
+    def of(self, x):
+        return super().of(x) + self._Scaled__factor
+
+
+def test_methods_with_private_names_and_super():
+    first, second = Scaled(2.0), Shifted(3.0)
+
+    @pypto.frontend.jit
+    def kernel(x: T([8], FP32), out: T([8], FP32)):
+        out[:] = first.of(x) + second.of(x)
+
+    x, out = torch.randn(8), torch.zeros(8)
+    kernel(x, out)
+    torch.testing.assert_close(out, x * 4 + x * 9 + 3)
+
+
 def test_helpers_that_see_plain_values_only_are_ordinary_python():
     @pypto.frontend.jit
     def kernel(x: T([8], FP32), out: T([8], FP32)):

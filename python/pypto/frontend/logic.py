@@ -1,0 +1,138 @@
+"""`and`, `or`, chained comparisons and conditional expressions on symbolic conditions, evaluated as Python does.
+
+An operand that Python would not evaluate must not read: a scalar read may lie outside of its tensor there. Where one
+reads, the next trace puts it into a branch of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from pypto.frontend import symbolic
+from pypto.frontend.floats import FloatScalar, float_expr, is_float, number_of
+from pypto.frontend.places import trace_error
+from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, to_expr
+from pypto.frontend.tracer import TensorLike, require
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+}
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether a condition is known only when the kernel runs."""
+    return isinstance(value, SymbolicScalar) and not value.is_concrete()
+
+
+def truth(condition: Any) -> bool:
+    """A condition that must be known while tracing."""
+    if isinstance(condition, TensorLike | FloatScalar):
+        condition.__bool__()  # type: ignore[union-attr]  # raises with the reason
+    return bool(condition)
+
+
+def when(condition: SymbolicScalar, operand: Callable[[], Any]) -> Any:
+    """What the operand gives where the condition holds; anything elsewhere, where it is not evaluated."""
+    trace = require("a condition")
+    ordinal = trace.next_flow()
+    floating = trace.facts.lazy.get(ordinal)
+    if floating is None:
+        before = trace.effects
+        value = operand()
+        if trace.effects != before:
+            trace.facts.lazy[ordinal] = is_float(value)
+            trace.starts_over = True
+        return value
+    slot = int(trace.builder.add_slot("operand", floating))
+    nothing = float_expr(trace, 0.0) if floating else trace.constant(0)
+    trace.build("set_slots", [(slot, nothing)])
+    trace.build("begin_if", to_expr(trace, condition, "a condition"))
+    trace.push("then")
+    value = operand()
+    is_number = is_float(value) or isinstance(value, SymbolicScalar) or symbolic.as_int(value) is not None
+    if is_number:
+        expr = float_expr(trace, value) if floating else to_expr(trace, value, "a condition")
+        trace.build("set_slots", [(slot, expr)])
+    trace.pop()
+    trace.build("end_if")
+    return number_of(trace, slot, "operand", floating=floating) if is_number else value
+
+
+def all_of(left: Any, *rest: Callable[[], Any]) -> Any:
+    """`left and ...`; symbolic operands give a symbolic result."""
+    for other in rest:
+        if is_symbolic(left):
+            left = left.tenary(_condition(when(left, other)), 0)
+        elif not truth(left):
+            return left
+        else:
+            left = other()
+    return left
+
+
+def any_of(left: Any, *rest: Callable[[], Any]) -> Any:
+    """`left or ...`; symbolic operands give a symbolic result."""
+    for other in rest:
+        if is_symbolic(left):
+            left = left.tenary(left, _condition(when(~left, other)))
+        elif truth(left):
+            return left
+        else:
+            left = other()
+    return left
+
+
+def compare(operators: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> Any:
+    """A chained comparison: each operand is evaluated once."""
+    result: Any = True
+    for name, other in zip(operators, rest, strict=True):
+        right = when(result, other) if is_symbolic(result) else other()
+        step = _COMPARE[name](left, right)
+        if not is_symbolic(step) and not truth(step):
+            return step
+        if is_symbolic(step):
+            result = step if result is True else result & step
+        left = right
+    return result
+
+
+def select(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any]) -> Any:
+    """A conditional expression; on a symbolic condition both sides are numbers."""
+    if not is_symbolic(condition):
+        return if_true() if truth(condition) else if_false()
+    sides = when(condition, if_true), when(~condition, if_false)
+    for side in sides:
+        if not isinstance(side, SymbolicScalar) and symbolic.as_int(side) is None and not is_float(side):
+            raise trace_error(
+                TypeError,
+                f"a conditional expression on a symbolic condition gives numbers, not {type(side).__name__}; "
+                "write an if statement that assigns in both branches",
+            )
+    if not any(is_float(side) for side in sides):
+        return condition.tenary(*sides)
+    trace = require("a conditional expression")
+    exprs = [float_expr(trace, side) for side in sides]
+    code = EXPRESSION_OPERATORS["select"]
+    made = trace.build("make_expr", code, to_expr(trace, condition, "a conditional expression"), *exprs)
+    return FloatScalar._wrap(trace, made, "a conditional expression")
+
+
+def _condition(value: Any) -> Any:
+    """A right operand of `and` or `or` behind a symbolic one."""
+    if isinstance(value, bool | SymbolicScalar) or symbolic.as_int(value) is not None:
+        return value
+    raise trace_error(
+        TypeError,
+        f"`and` and `or` on a symbolic condition combine conditions, not {type(value).__name__}; write an if statement",
+    )

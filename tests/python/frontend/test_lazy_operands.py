@@ -1,0 +1,86 @@
+"""Operands of `and`, `or`, comparisons and conditional expressions that Python would not evaluate read nothing."""
+
+import pytest
+import torch
+from frontend_samples import refuse
+
+import pypto
+
+FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
+T = pypto.Tensor
+
+
+def ints(*values):
+    return torch.tensor(values, dtype=torch.int32)
+
+
+TABLE = ints(1, 9, 2, 4)
+FORMS = {
+    "i < 4 and t[i] > 2": lambda i, t: i < 4 and t[i] > 2,
+    "i >= 4 or t[i] > 2": lambda i, t: i >= 4 or t[i] > 2,
+    "i < 4 and t[i] > 2 and t[t[i] - 4 if t[i] < 8 else 3] > 0": lambda i, t: (
+        i < 4 and t[i] > 2 and t[t[i] - 4 if t[i] < 8 else 3] > 0
+    ),
+    "0 < 4 - i < t[i]": lambda i, t: 0 < 4 - i < t[i],
+    "t[i] if i < 4 else -1": lambda i, t: t[i] if i < 4 else -1,
+    "-1 if i >= 4 else t[i] if i > 1 else t[i] + 1": lambda i, t: -1 if i >= 4 else t[i] if i > 1 else t[i] + 1,
+    "not (i < 4 and t[i] > 2)": lambda i, t: not (i < 4 and t[i] > 2),
+    "n[0] > 5 and t[n[0] + 99] > 1": lambda i, t: 0,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_reads_happen_where_python_evaluates(form, tmp_path):
+    path = tmp_path / "kernel_of_the_form.py"
+    path.write_text(f"""
+@pypto.frontend.jit
+def kernel(t: T([4], INT32), out: T([8], INT32), n: T([1], INT32)):
+    for i in pypto.loop(n[0], 8):
+        out[i] = {form}
+""")
+    names = dict(globals())
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    out = ints(*[-7] * 8)
+    names["kernel"](TABLE, out, ints(0))
+    table = TABLE.tolist()
+    assert out.tolist() == [int(FORMS[form](i, table)) for i in range(8)]
+
+
+def test_conditions_of_statements():
+    @pypto.frontend.jit
+    def kernel(t: T([4], INT32), x: T([8], FP32), out: T([8], FP32)):
+        total = 0.0
+        for i in pypto.loop(8):
+            if i < 4 and t[i] > 2:
+                total = total + t[i]
+            elif i > 5 or t[i] == 1:
+                total = total + (0.25 if i < 4 else 0.5)
+        out[:] = x + total
+
+    x, out = torch.zeros(8), torch.zeros(8)
+    worker = pypto.runtime.ChipWorker(config=pypto.runtime.RunConfig(platform="a2a3sim"))
+    # As in Python, where t[4] is evaluated: 4 > 5 does not hold.
+    with worker, pytest.raises(pypto.PyptoError, match=r"scalar read of 't' at index \[4\]"):
+        kernel(ints(1, 9, 0, 4), x, out)
+
+
+def test_floats_on_both_sides():
+    @pypto.frontend.jit
+    def kernel(n: T([1], INT32), out: T([8], FP32)):
+        factor = 1.5 if n[0] > 3 else 2
+        out[:] = pypto.full([8], factor if n[0] > 4 else factor * 2.0, FP32)
+
+    for number, expected in ((3, 4.0), (4, 3.0), (5, 1.5)):
+        out = torch.zeros(8)
+        kernel(ints(number), out)
+        assert out.tolist() == [expected] * 8
+
+
+def test_sides_are_numbers():
+    @pypto.frontend.jit
+    def kernel(n: T([1], INT32), out: T([8], FP32)):
+        out[:] = out if n[0] > 3 else out + 1
+
+    refuse(
+        kernel, "out if", "a conditional expression on a symbolic condition gives numbers, not Tensor", kind=TypeError
+    )
