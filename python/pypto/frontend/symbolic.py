@@ -182,6 +182,9 @@ class SymbolicScalar:
     def __pos__(self) -> SymbolicScalar:
         return self
 
+    def __abs__(self) -> Any:
+        return self.max(-self)
+
     # Comparisons and logic.
 
     def __eq__(self, other: object) -> Any:
@@ -291,20 +294,23 @@ def to_expr(trace: tracer.Trace, value: Any, what: str) -> int:
 
 
 def _extremum(operation: str, builtin: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    symbolic = any(isinstance(argument, SymbolicScalar) for argument in arguments)
-    if not symbolic or keywords or len(arguments) != 2:
+    values = list(arguments[0]) if len(arguments) == 1 and isinstance(arguments[0], list | tuple) else list(arguments)
+    first = next((value for value in values if isinstance(value, SymbolicScalar)), None)
+    if first is None or keywords:
         return builtin(*arguments, **keywords)
-    a, b = arguments
-    return getattr(a if isinstance(a, SymbolicScalar) else to_symbolic(b._trace, a), operation)(b)
+    result = to_symbolic(first._trace, values[0])
+    for value in values[1:]:
+        result = getattr(result, operation)(value)
+    return result
 
 
 def minimum(*arguments: Any, **keywords: Any) -> Any:
-    """`min` that gives a symbolic minimum when one of two arguments is symbolic."""
+    """`min` that gives a symbolic minimum when one of the arguments is symbolic."""
     return _extremum("min", min, arguments, keywords)
 
 
 def maximum(*arguments: Any, **keywords: Any) -> Any:
-    """`max` that gives a symbolic maximum when one of two arguments is symbolic."""
+    """`max` that gives a symbolic maximum when one of the arguments is symbolic."""
     return _extremum("max", max, arguments, keywords)
 
 

@@ -101,6 +101,24 @@ def test_a_step_of_zero_that_is_read_is_a_kernel_fault():
         kernel(torch.tensor([0, 4, 0], dtype=torch.int32), torch.zeros(4))
 
 
+@pytest.mark.parametrize("numbers", [(3, -1, 2), (-5, -4, 9), (0, 0, 0)])
+def test_extrema_of_many_and_magnitudes(numbers):
+    @pypto.frontend.jit
+    def kernel(given: T([3], INT32), out: T([6], INT32)):
+        a, b, c = given[0], given[1], given[2]
+        out[0] = min(a, b, c, 1)
+        out[1] = max([a, 2, c])
+        out[2] = pypto.max(1, b, a)
+        out[3] = abs(a - b)
+        out[4] = min(4, 3, 2) + a
+        out[5] = max((a,))
+
+    out = torch.zeros(6, dtype=torch.int32)
+    kernel(torch.tensor(numbers, dtype=torch.int32), out)
+    a, b, c = numbers
+    assert out.tolist() == [min(a, b, c, 1), max(a, 2, c), max(1, b, a), abs(a - b), 2 + a, a]
+
+
 def test_dtypes_that_the_platform_lacks_name_the_parameter():
     @pypto.frontend.jit
     def kernel(
