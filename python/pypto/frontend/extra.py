@@ -83,7 +83,7 @@ def gather_in_ub(param: Any, indices: Any, block_table: Any, block_size: int, ax
     row = add(mul(page, block_size), remainder(flat, block_size))
     result = index_select(_under(source), 0, row)
     valid, shape = source.valid_shape, source.static_shape("gather_in_ub()")
-    if valid[1] == shape[1]:
+    if static_int(valid[1]) == shape[1]:
         return result
     narrowed: Tensor = view(result, [count, shape[1]], [0, 0], valid_shape=[result.valid_shape[0], valid[1]])
     return narrowed

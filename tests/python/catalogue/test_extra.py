@@ -234,3 +234,24 @@ def test_gather_in_ub_addresses_the_tensor_under_the_view():
         cache, out = torch.randn(count, 16), torch.empty(5, 16)
         program(cache, indices, table, out)
         assert torch.equal(out, cache[places])
+
+
+def test_gather_in_ub_inherits_symbolic_widths():
+    @pypto.frontend.jit
+    def kernel(
+        cache: pypto.Tensor([8, 8], pypto.DT_FP32),
+        indices: pypto.Tensor([1, 4], pypto.DT_INT32),
+        table: pypto.Tensor([1, 4], pypto.DT_INT32),
+        width: pypto.Tensor([1], pypto.DT_INT32),
+        out: pypto.Tensor([4, 8], pypto.DT_FP32),
+    ):
+        window = pypto.view(cache, [4, 8], [0, 0], valid_shape=[4, width[0]])
+        out[:] = experimental.gather_in_ub(window, indices, table, 2)
+
+    cache, out = torch.randn(8, 8), torch.full((4, 8), 7.0)
+    indices, table = torch.tensor([[0, 3, 5, 6]]).int(), torch.tensor([[3, 0, 2, 1]]).int()
+    kernel(cache, indices, table, torch.tensor([5]).int(), out)
+    expected = torch.full((4, 8), 7.0)
+    for row, index in enumerate(indices[0].tolist()):
+        expected[row, :5] = cache[table[0, index // 2] * 2 + index % 2, :5]
+    assert torch.equal(out, expected)
