@@ -64,6 +64,7 @@ _KINDS = {DataType(row[0]): str(row[4]) for row in _core.DTYPES}
 _TORCH_NAMES = {DataType(row[0]): str(row[2]) for row in _core.DTYPES}
 # Hosts hold what they have no dtype for as UINT8, whose own number is lower.
 _BY_TORCH_NAME = {name: dtype for dtype, name in reversed(_TORCH_NAMES.items())}
+_BY_TORCH_NAME["float4_e2m1fn_x2"] = DT_FP4_E2M1X2
 
 
 def bytes_of(dtype: DataType) -> int:

@@ -85,8 +85,12 @@ def full(size: Any, value: Any, dtype: Any, *, valid_shape: Any = None) -> Tenso
         raise trace_error(TypeError, f"full(): expected a number as value, got {type(value).__name__}")
     if isinstance(value, Element) and value.dtype != to_dtype_argument(dtype, "full()"):
         raise trace_error(TypeError, f"full(): {value!r} does not fit {to_dtype_argument(dtype, 'full()').name}")
+    target = to_dtype_argument(dtype, "full()")
+    if target in PACKED:
+        given = value.value if isinstance(value, Element) else value
+        return cast(full(shape, given, DataType.DT_FP32, valid_shape=valid_shape), target)
     valid = _valid_exprs(valid_shape, "full()")
-    return make(trace, trace.build("fill", operand, int(to_dtype_argument(dtype, "full()")), shape, valid))
+    return make(trace, trace.build("fill", operand, int(target), shape, valid))
 
 
 def _filled(what: str, size: tuple[Any, ...], dtype: Any, value: int) -> Tensor:

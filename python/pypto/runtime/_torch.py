@@ -179,6 +179,8 @@ def as_contiguous(value: Any, name: str, output: bool) -> torch.Tensor:
     if output:
         check_writable(tensor, name)
     _refuse_device(tensor, name)
+    if tensor.dtype is getattr(torch, "float4_e2m1fn_x2", None):
+        tensor = tensor.view(torch.uint8)
     if tensor.dtype not in _names_by_dtype():
         raise TypeError(
             f"argument '{name}' has dtype {tensor.dtype}, which no kernel takes; convert it, as in .float()"

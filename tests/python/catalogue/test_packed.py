@@ -164,3 +164,31 @@ def test_other_bytes_and_odd_shapes_of_hosts():
         ir.compile(kernel, BYTES.repeat(1, 2), BYTES, platform="a5sim")
     with pytest.raises(pypto.FeError, match="dtype of 1st input tensor"):
         ir.compile(kernel, BYTES.view(torch.int8), BYTES, platform="a5sim")
+
+
+def test_tensors_of_fp4_of_torch():
+    if not hasattr(torch, "float4_e2m1fn_x2"):
+        pytest.skip("this torch has no FP4")
+
+    @pypto.frontend.jit
+    def kernel(a: pypto.Tensor([4, 128]), b: pypto.Tensor([4, 128], FP32)):
+        assert a.dtype == E2M1
+        b[:] = pypto.cast(a, FP32)
+
+    given, out = BYTES.view(torch.float4_e2m1fn_x2), torch.empty(4, 128)
+    kernel.compile(given, out, platform="a5sim")(given, out)
+    assert torch.equal(out.double(), values_of(BYTES, E2M1))
+
+
+@pytest.mark.parametrize("dtype", FP4, ids=case_id)
+def test_tensors_of_one_value(dtype):
+    def body(a, b):
+        b[:] = pypto.clone(a)
+        b[1:3, 32:64] = pypto.full([2, 32], -1.5, dtype)
+        b[0:1, 0:8] = pypto.full([1, 8], pypto.Element(dtype, 0.5), dtype)
+
+    specs = pypto.Tensor([4, 128], dtype), pypto.Tensor([4, 128], dtype)
+    got = values_of(compiled(body, specs, (BYTES, torch.empty(4, 64, dtype=torch.uint8))), dtype)
+    expected = values_of(BYTES, dtype)
+    expected[1:3, 32:64], expected[0:1, 0:8] = -1.5, 0.5
+    assert torch.equal(got, expected)
