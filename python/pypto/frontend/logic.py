@@ -10,11 +10,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from pypto.frontend import symbolic
+from pypto.frontend import carry, symbolic
 from pypto.frontend.floats import FloatScalar, float_expr, is_float, number_of
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, to_expr
-from pypto.frontend.tracer import TensorLike, require
+from pypto.frontend.tensor import Tensor
+from pypto.frontend.tracer import TensorFact, TensorLike, Trace, require
+
+_CHOSEN = "chosen"  # names what a conditional expression of tensors gives
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq,
@@ -111,21 +114,56 @@ def select(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     """A conditional expression; on a symbolic condition both sides are numbers."""
     if not is_symbolic(condition):
         return if_true() if truth(condition) else if_false()
+    trace = require("a conditional expression")
+    ordinal = trace.next_flow()
+    fact = trace.facts.bound.get((ordinal, _CHOSEN))
+    if fact is not None:
+        return _choose_tensors(trace, ordinal, fact, condition, (if_true, if_false))
     sides = when(condition, if_true), when(~condition, if_false)
+    if all(isinstance(side, Tensor) for side in sides) and sides[0].describe() == sides[1].describe():
+        return carry.note_bound(trace, ordinal, _CHOSEN, sides[0])
     for side in sides:
         if not isinstance(side, SymbolicScalar) and symbolic.as_int(side) is None and not is_float(side):
             raise trace_error(
                 TypeError,
-                f"a conditional expression on a symbolic condition gives numbers, not {type(side).__name__}; "
-                "write an if statement that assigns in both branches",
+                f"a conditional expression on a symbolic condition gives numbers or tensors of one shape and dtype, "
+                f"got {carry.kind_of(sides[0])} and {carry.kind_of(sides[1])}; write an if statement",
             )
     if not any(is_float(side) for side in sides):
         return condition.tenary(*sides)
-    trace = require("a conditional expression")
     exprs = [float_expr(trace, side) for side in sides]
     code = EXPRESSION_OPERATORS["select"]
     made = trace.build("make_expr", code, to_expr(trace, condition, "a conditional expression"), *exprs)
     return FloatScalar._wrap(trace, made, "a conditional expression")
+
+
+def _choose_tensors(
+    trace: Trace, ordinal: int, fact: TensorFact, condition: SymbolicScalar, sides: tuple[Callable[[], Any], ...]
+) -> Tensor:
+    """A conditional expression of tensors: each side in a branch of its own, moved into one variable."""
+    chosen = carry.declare(trace, ordinal, _CHOSEN, fact)
+    values, extents = [], []
+    trace.build("begin_if", to_expr(trace, condition, "a conditional expression"))
+    for kind, side in zip(("then", "else"), sides, strict=True):
+        if kind == "else":
+            trace.build("begin_else")
+        trace.next_flow()  # as `when` counts them
+        trace.push(kind)
+        value = side()
+        values.append(value)
+        extents.append([SymbolicScalar._wrap(trace, expr) for expr in value.valid_exprs()])
+        trace.build("move", chosen.variable_id(), value.use())
+        trace.pop()
+    trace.build("end_if")
+    chosen.set_valid(
+        [a._expr if a._expr == b._expr else int(condition.tenary(a, b)._expr) for a, b in zip(*extents, strict=True)]
+    )
+    for value in values:
+        for each in value.identities().values():
+            if trace.is_open(each.scope):
+                chosen.may_be(each, "what a conditional expression gave may be another tensor, and")
+                each.may_be(chosen, "it may be what a conditional expression gave, and")
+    return chosen
 
 
 def _condition(value: Any) -> Any:

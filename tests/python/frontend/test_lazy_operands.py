@@ -76,11 +76,50 @@ def test_floats_on_both_sides():
         assert out.tolist() == [expected] * 8
 
 
-def test_sides_are_numbers():
+@pytest.mark.parametrize("number", [1, 5])
+def test_tensors_on_both_sides(number):
+    @pypto.frontend.jit
+    def kernel(n: T([1], INT32), x: T([pypto.DYN, 4], FP32), out: T([8, 4], FP32), more: T([4], FP32)):
+        y = x[0:4] + 1
+        chosen = y if n[0] > 3 else x[4:8, :]
+        out[0:4] = chosen * 2
+        total = pypto.zeros(4)
+        for i in pypto.loop(n[0]):
+            total = total + (pypto.full([4], 1.0, FP32) if i > 2 else x[i, :])
+        more[:] = total
+
+    x, out, more = torch.randn(7, 4), torch.zeros(8, 4), torch.zeros(4)
+    kernel(ints(number), x, out, more)
+    expected = torch.zeros(8, 4)
+    if number > 3:
+        expected[:4] = (x[:4] + 1) * 2
+    else:
+        expected[:3] = x[4:7] * 2
+    torch.testing.assert_close(out, expected)
+    torch.testing.assert_close(more, x[: min(number, 3)].sum(0) + max(number - 3, 0))
+
+
+def test_sides_that_do_not_fit():
     @pypto.frontend.jit
     def kernel(n: T([1], INT32), out: T([8], FP32)):
-        out[:] = out if n[0] > 3 else out + 1
+        out[:] = out if n[0] > 3 else 1.0
 
+    @pypto.frontend.jit
+    def shapes(n: T([1], INT32), out: T([8], FP32)):
+        out[0:4] = out[0:4] if n[0] > 3 else out
+
+    @pypto.frontend.jit
+    def written(n: T([1], INT32), x: T([8], FP32), out: T([8], FP32)):
+        y = x + 1
+        z = y if n[0] > 3 else x * 2
+        z[0:1] = x[1:2]
+        out[:] = y + z
+
+    text = (
+        "a conditional expression on a symbolic condition gives numbers or tensors of one shape and dtype, got a tensor"
+    )
+    refuse(kernel, "out if", text, "and 1.0; write an if statement", kind=TypeError)
+    refuse(shapes, "out[0:4] if", text, kind=TypeError)
     refuse(
-        kernel, "out if", "a conditional expression on a symbolic condition gives numbers, not Tensor", kind=TypeError
+        written, "z[0:1] = x[1:2]", "what a conditional expression gave may be another tensor, and cannot be written"
     )
