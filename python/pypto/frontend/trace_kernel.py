@@ -187,7 +187,7 @@ class PreparedKernel:
         place = traceback_place(error.__traceback__, files)
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         if isinstance(error, UnboundLocalError):
-            text += " (a name that a pypto.loop or a symbolic if binds must be bound before it as well)"
+            text += " (nothing that was traced has bound it: its branch is not taken, or its loop does not run)"
         message = f"Failed to call JIT function '{self.function.__name__}'. {text}"
         return typed((PyptoGeneralError,), type(error), render(message, place))
 
