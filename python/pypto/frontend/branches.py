@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pypto.frontend import carry
+from pypto.frontend import carry, structures
 from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
+from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
-from pypto.frontend.loopflow import snapshot_of
 from pypto.frontend.maybe import Maybe, choose, join, split
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
@@ -56,14 +56,14 @@ class BranchFlow:
         self.ordinal = self.trace.next_flow()
         self.names: dict[str, Any] = {}
         runtime.refuse_escape(meta, "an if on a symbolic condition")
-        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime))
+        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime.function))
         self._entry = dict(frame) | self._elements.values()
         self._merged = sorted({*(meta.names.assigned & meta.names.live_after), *self._elements.paths})
         self._then: dict[str, Any] = {}
         self._variables: dict[str, Tensor] = {}
         self._given_up: dict[str, Tensor] = {}  # by name: what it was before the branches, if it may be that still
         self._lent: set[str] = set()  # parameters whose own memory takes what a branch binds to their names
-        for name in self._merged:
+        for name in [*self._merged, *sorted(self.trace.facts.parts.get(self.ordinal, ()))]:
             fact = self.trace.facts.bound.get((self.ordinal, name))
             if fact is not None:
                 self._variables[name] = self._variable(name, fact)
@@ -91,7 +91,7 @@ class BranchFlow:
 
     def _open(self, kind: str) -> None:
         scope = self.trace.push(kind, self.runtime.source.place(self.meta.node))
-        scope.watchers = snapshot_of(self._entry, self.runtime)
+        scope.watchers = snapshot_of(self._entry, self.runtime.function)
 
     def then(self) -> bool:
         """The first branch is always traced."""
@@ -107,9 +107,17 @@ class BranchFlow:
         self._open("else")
         for name in self.meta.names.assigned:
             value = self._entry.get(name, UNBOUND)
-            self.names[name] = Maybe(name, UNBOUND, 0, self._reason()) if value is UNBOUND else value
+            if value is UNBOUND:
+                known = self._first_bound(name)
+                value = Maybe(name, UNBOUND, 0, self._reason()) if known is None else known
+            self.names[name] = value
         self._elements.take({path: self._entry[path] for path in self._elements.paths})
         return True
+
+    def _first_bound(self, name: str) -> Any:
+        """What stands for an unbound name that the first branch has bound, where an earlier iteration may have."""
+        loop = next((loop for loop in reversed(self.trace.loops) if loop.runtime is self.runtime), None)
+        return None if loop is None else loop.first_bound(name, self._then.get(name, UNBOUND))
 
     def end_otherwise(self, frame: dict[str, Any]) -> None:
         """The end of the statement: names that are read later get one value from both branches."""
@@ -131,6 +139,9 @@ class BranchFlow:
             )
         values = {name: frame.get(name, UNBOUND) for name in self._merged}
         held = {name: split(value, UNBOUND)[0] for name, value in values.items()}
+        for name, value in values.items():
+            if structures.is_structure(value):
+                held |= structures.apart(name, value)
         tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
         moves = []
         for name, variable in self._variables.items():
@@ -171,6 +182,9 @@ class BranchFlow:
     def _merge(self, name: str, a: Any, b: Any) -> Any:
         if carry.same_value(a, b):
             return a
+        if structures.alike(a, b):
+            parts = [self._merge(f"{name}[{index}]", *pair) for index, pair in enumerate(zip(a, b, strict=True))]
+            return structures.together(a, parts)
         for side in (a, b):
             if isinstance(side, Unusable):
                 return side
@@ -215,6 +229,8 @@ class BranchFlow:
             return self._conflict(name, a, b)
         if any(self.trace.parameters.get(name) is each for each in (a, b)):
             self.trace.facts.kept.add((self.ordinal, name))
+        if name not in self._merged:
+            self.trace.facts.parts.setdefault(self.ordinal, set()).add(name)
         stand_in = carry.note_bound(self.trace, self.ordinal, name, a)
         merged = self._variables[name] if stand_in is None else stand_in
         merged.set_valid([self._choice(x, y) for x, y in zip(a.valid_exprs(), b.valid_exprs(), strict=True)])

@@ -140,3 +140,13 @@ class Snapshot:
 def _same_number(a: Any, b: Any) -> bool:
     plain = (int, float, str, bool, bytes)
     return type(a) is type(b) and isinstance(a, plain) and bool(a == b)
+
+
+def snapshot_of(frame: dict[str, Any], function: types.FunctionType) -> Snapshot:
+    """Containers that a frame and its function can reach."""
+    snapshot = Snapshot()
+    for name, value in frame.items():
+        if not name.startswith("_pypto_"):
+            snapshot.add(value, name)
+    snapshot.add_function(function)
+    return snapshot

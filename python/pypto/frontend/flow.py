@@ -61,7 +61,7 @@ class FunctionRuntime:
 
     def place_of(self, meta: FlowMeta, name: str) -> Place:
         """The last assignment of `name` in a loop or branch, or the statement itself."""
-        return self.source.place(meta.names.stores.get(name, meta.node))
+        return self.source.place(meta.names.stores.get(name.partition("[")[0], meta.node))
 
     def error(self, kind: type[BaseException], message: str, meta: FlowMeta, name: str = "") -> PyptoError:
         """An error at the last assignment of `name`, or at the statement itself."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import CarriedMove, Unusable
-from pypto.frontend.containers import Snapshot
+from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, is_number
 from pypto.frontend.loops import Loop, Section
@@ -16,22 +16,13 @@ from pypto.frontend.maybe import join, split
 from pypto.frontend.numbers_carried import CarriedNumbers
 from pypto.frontend.places import syntax_error
 from pypto.frontend.rewrite import FlowMeta
+from pypto.frontend.structures import Structures
 from pypto.frontend.symbolic import SymbolicScalar, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Scope, Trace, require
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
-
-
-def snapshot_of(frame: dict[str, Any], runtime: FunctionRuntime) -> Snapshot:
-    """Containers that the frame and its function can reach."""
-    snapshot = Snapshot()
-    for name, value in frame.items():
-        if not name.startswith("_pypto_"):
-            snapshot.add(value, name)
-    snapshot.add_function(runtime.function)
-    return snapshot
 
 
 class LoopFlow:
@@ -45,11 +36,14 @@ class LoopFlow:
         self._check_statement()
         self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place
         names = meta.names
-        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime))
+        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime.function))
         paths = set(self._elements.paths)
-        self._live_at_head, self._live_after = names.live_at_head | paths, names.live_after | paths
-        self._entry = frame = frame | self._elements.values()
-        self._carried = (names.assigned & (names.live_at_head | names.live_after)) | paths
+        carried = names.assigned & (names.live_at_head | names.live_after)
+        self._structures = Structures(carried, frame)
+        self._live_at_head = self._structures.with_elements(names.live_at_head) | paths
+        self._live_after = self._structures.with_elements(names.live_after) | paths
+        self._entry = frame = frame | self._elements.values() | self._structures.elements()
+        self._carried = self._structures.without_tuples(self._structures.with_elements(carried)) | paths
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
         self._numbers = CarriedNumbers(self.trace, self.ordinal)
@@ -60,9 +54,7 @@ class LoopFlow:
         self._written: set[str] = set()  # names that the body writes into as well
         self._writes: dict[str, int] = {}  # of those tensors, when the loop began
         self._first_write = self.trace.writes
-        self._stand_ins: dict[
-            str, Tensor | None
-        ] = {}  # for tensors that this trace finds to be bound first in the body
+        self._stand_ins: dict[str, Tensor | None] = {}  # for tensors that are found to be bound first in the body
         self._bodies = 0
         self._ran = False
         self._is_last_body = True
@@ -148,6 +140,19 @@ class LoopFlow:
         builder = self.trace.builder
         return self.trace.scope.loop in builder.expr_loops(expr) or bool(builder.expr_slots(expr))
 
+    def first_bound(self, name: str, value: Any) -> Any:
+        """What stands for a name that a branch reads before anything has bound it, and the other has bound: a later
+        iteration may have a value. None where the loop does not carry it."""
+        value = split(value, carry.UNBOUND)[0]
+        if name not in self._carried & self._live_at_head or name in self._variables or name in self._fixed:
+            return None
+        if isinstance(value, Tensor):
+            return carry.note_bound(self.trace, self.ordinal, name, value)
+        if not is_number(value) or self._numbers.carries(name):
+            return None
+        self._numbers.note(name, value, value)
+        return value
+
     def _begin_flag(self, name: str, bound: Any) -> None:
         """Follows whether the name is bound, where that depends on the running kernel."""
         read_unbound = static_int(bound) == 0 and name in self._live_at_head
@@ -180,7 +185,8 @@ class LoopFlow:
         scope.loop = trace.builder.expr_loops(expr)[0]
         scope.bounds = (self.loop.start, self.loop.stop, self.loop.step)
         index = SymbolicScalar._wrap(trace, expr)
-        scope.watchers = snapshot_of(self._entry, self.runtime)
+        scope.watchers = snapshot_of(self._entry, self.runtime.function)
+        trace.loops.append(self)
         self._numbers.open_section()
         for body in range(section.repeat):
             self._is_last_body = body + 1 == section.repeat
@@ -188,6 +194,7 @@ class LoopFlow:
             position = index + body * section.step if body else index
             yield (position, section.extent) if self.loop.pairs else position
         trace.pop()
+        trace.loops.pop()
         trace.build("end_loop")
         self._ran = True
 
@@ -205,6 +212,7 @@ class LoopFlow:
                 self.names[name] = self._numbers.flagged(name, head, self._reason())
         for name in self._numbers.names():
             self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason())
+        self._structures.put_together(self.names, self._fixed)
         self._elements.take(self.names)
 
     def end(self, frame: dict[str, Any]) -> None:
@@ -217,6 +225,15 @@ class LoopFlow:
                 f"{changed} changes in a pypto.loop; Python containers and objects are fixed while the kernel runs. "
                 "Write into the tensor instead (x[:] = value), or bind the value to a name of its own",
                 self.meta,
+            )
+        changed = self._structures.take_apart(frame)
+        if changed is not None:
+            raise self.runtime.error(
+                ValueError,
+                f"'{changed}' has another structure at the end of the body of the pypto.loop than before it; a carried "
+                "tuple keeps its length and what stands in it",
+                self.meta,
+                changed,
             )
         moves: list[CarriedMove] = []
         for name, variable in self._variables.items():
@@ -355,6 +372,7 @@ class LoopFlow:
         for name in self._numbers.names():
             if name in live and self._ran:
                 self._leave_name(name, self._numbers.carried(name), certain or self._numbers.bound_before(name))
+        self._structures.put_together(self.names, self._entry)
         self._elements.take(self.names)
         for name, value in self._last.items():
             if value is carry.UNBOUND or isinstance(value, Unusable):
@@ -372,13 +390,4 @@ class LoopFlow:
         if self._numbers.has_flag(name):
             self.names[name] = self._numbers.left(name, value, self._reason())
         else:
-            self.names[name] = join(name, value, 1 if certain else self._ran_at_all(), self._reason())
-
-    def _ran_at_all(self) -> Any:
-        start: Any = self.loop.start
-        stop: Any = self.loop.stop
-        step: Any = self.loop.step
-        known = static_int(step)
-        if known is None:
-            return ((step > 0) & (start < stop)) | ((step < 0) & (start > stop))
-        return start < stop if known > 0 else start > stop
+            self.names[name] = join(name, value, 1 if certain else self.loop.runs_at_all(), self._reason())

@@ -109,6 +109,16 @@ class Loop:
         """The plain loops to build, in order."""
         return sections(self.start, self.stop, self.step, self.factors, repeat=not self.pairs)
 
+    def runs_at_all(self) -> Any:
+        """Whether there is an iteration: a bool or a symbolic condition."""
+        start: Any = self.start
+        stop: Any = self.stop
+        step: Any = self.step
+        known = static_int(step)
+        if known is None:
+            return ((step > 0) & (start < stop)) | ((step < 0) & (start > stop))
+        return start < stop if known > 0 else start > stop
+
     def __iter__(self) -> NoReturn:
         raise trace_error(
             TypeError,

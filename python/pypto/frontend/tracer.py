@@ -67,6 +67,7 @@ class Facts:
     moved: dict[Ordinal, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
     prints: list[Any] = field(default_factory=list)  # outputs of each place that shows values
     lazy: dict[int, bool] = field(default_factory=dict)  # operands of conditions that read: whether floating
+    parts: dict[int, set[str]] = field(default_factory=dict)  # elements of tuples that branches merge
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
@@ -137,6 +138,7 @@ class Trace:
         self.symbols: dict[str, int] = {}  # expressions of named dims and of int parameters
         self.prints: PrintRecorder | None = None  # where values are shown
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
+        self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
         self.starts_over = False  # facts were found that change what was traced before
