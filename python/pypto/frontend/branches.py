@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pypto.frontend import carry, structures
+from pypto.frontend import carry
 from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
 from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.maybe import Maybe, choose, join, split
 from pypto.frontend.rewrite import FlowMeta
+from pypto.frontend.structures import Structures, are_alike
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import TensorFact, require
@@ -57,13 +58,15 @@ class BranchFlow:
         self.names: dict[str, Any] = {}
         runtime.refuse_escape(meta, "an if on a symbolic condition")
         self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime.function))
-        self._entry = dict(frame) | self._elements.values()
-        self._merged = sorted({*(meta.names.assigned & meta.names.live_after), *self._elements.paths})
+        self._structures = Structures(self.trace, self.ordinal)
+        self._entry = dict(frame) | self._elements.values() | self._structures.values(frame)
+        names = (meta.names.assigned & meta.names.live_after) - self._structures.names
+        self._merged = sorted({*names, *self._elements.paths, *self._structures.paths})
         self._then: dict[str, Any] = {}
         self._variables: dict[str, Tensor] = {}
         self._given_up: dict[str, Tensor] = {}  # by name: what it was before the branches, if it may be that still
         self._lent: set[str] = set()  # parameters whose own memory takes what a branch binds to their names
-        for name in [*self._merged, *sorted(self.trace.facts.parts.get(self.ordinal, ()))]:
+        for name in self._merged:
             fact = self.trace.facts.bound.get((self.ordinal, name))
             if fact is not None:
                 self._variables[name] = self._variable(name, fact)
@@ -125,10 +128,11 @@ class BranchFlow:
         self.trace.build("end_if")
         self.names = {name: self._merge(name, self._then[name], other[name]) for name in self._merged}
         self._elements.take(self.names)
+        self._structures.take(self.names)
         self._give_up()
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
-        frame = frame | self._elements.values()
+        frame = frame | self._elements.values() | self._structures.values(frame)
         changed = self._elements.check(self.trace.scope.watchers)
         if changed is not None:
             raise self.runtime.error(
@@ -139,9 +143,6 @@ class BranchFlow:
             )
         values = {name: frame.get(name, UNBOUND) for name in self._merged}
         held = {name: split(value, UNBOUND)[0] for name, value in values.items()}
-        for name, value in values.items():
-            if structures.is_structure(value):
-                held |= structures.apart(name, value)
         tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
         moves = []
         for name, variable in self._variables.items():
@@ -182,9 +183,6 @@ class BranchFlow:
     def _merge(self, name: str, a: Any, b: Any) -> Any:
         if carry.same_value(a, b):
             return a
-        if structures.alike(a, b):
-            parts = [self._merge(f"{name}[{index}]", *pair) for index, pair in enumerate(zip(a, b, strict=True))]
-            return structures.together(a, parts)
         for side in (a, b):
             if isinstance(side, Unusable):
                 return side
@@ -207,6 +205,9 @@ class BranchFlow:
             return a
         if isinstance(a, Tensor) and isinstance(b, Tensor):
             return self._merge_tensors(name, a, b)
+        if are_alike(a, b):
+            self._structures.note(name, a)
+            return a
         if is_float(a) or is_float(b):
             sides = [float_expr(self.trace, side) for side in (a, b)]
             if None not in sides:
@@ -229,8 +230,6 @@ class BranchFlow:
             return self._conflict(name, a, b)
         if any(self.trace.parameters.get(name) is each for each in (a, b)):
             self.trace.facts.kept.add((self.ordinal, name))
-        if name not in self._merged:
-            self.trace.facts.parts.setdefault(self.ordinal, set()).add(name)
         stand_in = carry.note_bound(self.trace, self.ordinal, name, a)
         merged = self._variables[name] if stand_in is None else stand_in
         merged.set_valid([self._choice(x, y) for x, y in zip(a.valid_exprs(), b.valid_exprs(), strict=True)])

@@ -54,6 +54,8 @@ def kind_of(value: Any) -> str:
         return f"the symbolic integer {value}"
     if isinstance(value, bool | int | float | str) or value is None:
         return repr(value)
+    if isinstance(value, list | tuple | dict):
+        return f"a {type(value).__name__} of {len(value)}"
     return f"a {type(value).__name__}"
 
 

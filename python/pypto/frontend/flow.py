@@ -16,6 +16,7 @@ from pypto.frontend.maybe import load
 from pypto.frontend.places import Place, syntax_error, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
+from pypto.frontend.structures import owner
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import TensorLike, require
 
@@ -61,7 +62,7 @@ class FunctionRuntime:
 
     def place_of(self, meta: FlowMeta, name: str) -> Place:
         """The last assignment of `name` in a loop or branch, or the statement itself."""
-        return self.source.place(meta.names.stores.get(name.partition("[")[0], meta.node))
+        return self.source.place(meta.names.stores.get(owner(name), meta.node))
 
     def error(self, kind: type[BaseException], message: str, meta: FlowMeta, name: str = "") -> PyptoError:
         """An error at the last assignment of `name`, or at the statement itself."""

@@ -16,7 +16,7 @@ from pypto.frontend.maybe import join, split
 from pypto.frontend.numbers_carried import CarriedNumbers
 from pypto.frontend.places import syntax_error
 from pypto.frontend.rewrite import FlowMeta
-from pypto.frontend.structures import Structures
+from pypto.frontend.structures import Structures, are_alike
 from pypto.frontend.symbolic import SymbolicScalar, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Scope, Trace, require
@@ -37,13 +37,14 @@ class LoopFlow:
         self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place
         names = meta.names
         self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime.function))
+        self._structures = Structures(self.trace, self.ordinal)
+        self._structures.start_from(frame)
         paths = set(self._elements.paths)
-        carried = names.assigned & (names.live_at_head | names.live_after)
-        self._structures = Structures(carried, frame)
         self._live_at_head = self._structures.with_elements(names.live_at_head) | paths
         self._live_after = self._structures.with_elements(names.live_after) | paths
-        self._entry = frame = frame | self._elements.values() | self._structures.elements()
-        self._carried = self._structures.without_tuples(self._structures.with_elements(carried)) | paths
+        self._entry = frame = frame | self._elements.values() | self._structures.values(frame)
+        carried = names.assigned & (names.live_at_head | names.live_after)
+        self._carried = (self._structures.with_elements(carried) - self._structures.names) | paths
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
         self._numbers = CarriedNumbers(self.trace, self.ordinal)
@@ -212,12 +213,18 @@ class LoopFlow:
                 self.names[name] = self._numbers.flagged(name, head, self._reason())
         for name in self._numbers.names():
             self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason())
-        self._structures.put_together(self.names, self._fixed)
+        self._take()
+
+    def _take(self) -> None:
+        """Puts elements that are carried under names of their own back into their containers."""
         self._elements.take(self.names)
+        self._structures.take(self.names)
 
     def end(self, frame: dict[str, Any]) -> None:
         """The end of the body: carried tensors take their new values; everything else must be as it was."""
-        frame = frame | self._elements.values()
+        for name in self._structures.others(frame):
+            self._refuse_change(name, self._entry[name], frame.get(name, carry.UNBOUND))
+        frame = frame | self._elements.values() | self._structures.values(frame)
         changed = self._elements.check(self.trace.scope.watchers)
         if changed is not None:
             raise self.runtime.error(
@@ -225,15 +232,6 @@ class LoopFlow:
                 f"{changed} changes in a pypto.loop; Python containers and objects are fixed while the kernel runs. "
                 "Write into the tensor instead (x[:] = value), or bind the value to a name of its own",
                 self.meta,
-            )
-        changed = self._structures.take_apart(frame)
-        if changed is not None:
-            raise self.runtime.error(
-                ValueError,
-                f"'{changed}' has another structure at the end of the body of the pypto.loop than before it; a carried "
-                "tuple keeps its length and what stands in it",
-                self.meta,
-                changed,
             )
         moves: list[CarriedMove] = []
         for name, variable in self._variables.items():
@@ -332,12 +330,18 @@ class LoopFlow:
         if is_number(before) and is_number(split(after, carry.UNBOUND)[0]):
             self._numbers.note(name, before, split(after, carry.UNBOUND)[0])
             return
+        if are_alike(before, after):
+            self._structures.note(name, before)
+            return
+        self._refuse_change(name, before, after)
+
+    def _refuse_change(self, name: str, before: Any, after: Any) -> None:
         what = f"from {carry.kind_of(before)} to {carry.kind_of(after)}"
         hint = "compute it from the loop index, or keep it in a tensor or a number"
         raise self.runtime.error(
             ValueError,
             f"'{name}' changes in a pypto.loop {what} and is read in a later iteration or after the loop; only "
-            f"tensors and numbers are carried from one iteration to the next. Instead: {hint}",
+            f"tensors, numbers and containers of one make are carried from one iteration to the next. Instead: {hint}",
             self.meta,
             name,
         )
@@ -372,8 +376,7 @@ class LoopFlow:
         for name in self._numbers.names():
             if name in live and self._ran:
                 self._leave_name(name, self._numbers.carried(name), certain or self._numbers.bound_before(name))
-        self._structures.put_together(self.names, self._entry)
-        self._elements.take(self.names)
+        self._take()
         for name, value in self._last.items():
             if value is carry.UNBOUND or isinstance(value, Unusable):
                 continue

@@ -1,85 +1,134 @@
-"""Tuples that a loop carries or branches merge: taken apart into names like "state[0]" and put together again."""
-# ruff: noqa: D107
+"""Names that a loop or branch binds anew to a list, tuple, dict or dataclass of the same make.
+
+Their elements are carried one by one, under names like "[0] of state"; the container is made anew where the name is
+bound, so that whoever holds the container of before keeps it as it was.
+"""
+# ruff: noqa: D105, D107
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+import dataclasses
+from collections.abc import Collection
 from typing import Any
 
-from pypto.frontend.maybe import Maybe
+from pypto.frontend.maybe import Maybe, load
+from pypto.frontend.tracer import Trace
+
+_OF = " of "
 
 
-def is_structure(value: Any) -> bool:
-    """Whether a value is a tuple of the user."""
-    return isinstance(value, tuple) and not isinstance(value, Maybe) and len(value) > 0
+def owner(name: str) -> str:
+    """The name in the kernel that an element belongs to; other names as they are."""
+    return name.rpartition(_OF)[2] if name.startswith(("[", ".")) else name
 
 
-def alike(a: Any, b: Any) -> bool:
-    """Whether two values are tuples of one structure; what stands in them may differ."""
-    return is_structure(a) and is_structure(b) and type(a) is type(b) and len(a) == len(b)
+def _parts(value: Any) -> list[tuple[str, Any]] | None:
+    """Steps to the elements of a container, and the elements; None for what is no container."""
+    if isinstance(value, Maybe):
+        return None
+    if type(value) is list or isinstance(value, tuple):
+        return [(f"[{index}]", element) for index, element in enumerate(value)]
+    if type(value) is dict:
+        return [(f"[{key!r}]", element) for key, element in value.items()]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
+    return None
 
 
-def apart(name: str, value: Any) -> dict[str, Any]:
-    """The elements of a tuple, and of the tuples in it, by name; the value itself if it is none."""
-    if not is_structure(value):
-        return {name: value}
+def _make(template: Any, elements: list[Any]) -> Any:
+    """A container like the template with other elements."""
+    if isinstance(template, list):
+        return elements
+    if isinstance(template, tuple):
+        return type(template)(*elements) if hasattr(template, "_fields") else tuple(elements)
+    if isinstance(template, dict):
+        return dict(zip(template, elements, strict=True))
+    made = copy.copy(template)
+    for field, element in zip(dataclasses.fields(template), elements, strict=True):
+        object.__setattr__(made, field.name, element)
+    return made
+
+
+def flatten(value: Any, path: str = "") -> dict[str, Any] | None:
+    """Elements that are no containers, by path, outermost first; None for what is no container."""
+    parts = _parts(value)
+    if parts is None:
+        return None
     found: dict[str, Any] = {}
-    for index, element in enumerate(value):
-        found |= apart(f"{name}[{index}]", element)
+    for step, element in parts:
+        inner = flatten(element, path + step)
+        found |= {path + step: element} if inner is None else inner
     return found
 
 
-def together(like: Any, elements: list[Any]) -> Any:
-    """A tuple of the same kind."""
-    return type(like)(*elements) if hasattr(like, "_fields") else tuple(elements)
+def _makes(value: Any) -> Any:
+    """Types and steps of a container, without its elements."""
+    parts = _parts(value)
+    return None if parts is None else (type(value), [(step, _makes(element)) for step, element in parts])
 
 
-def _rebuilt(name: str, like: Any, elements: dict[str, Any]) -> Any:
-    if not is_structure(like):
-        return elements[name]
-    return together(like, [_rebuilt(f"{name}[{index}]", part, elements) for index, part in enumerate(like)])
+def are_alike(a: Any, b: Any) -> bool:
+    """Whether two values are containers of one make: types, lengths, keys."""
+    makes = _makes(a)
+    return makes is not None and makes == _makes(b)
 
 
-def _fits(like: Any, value: Any) -> bool:
-    if not is_structure(like):
-        return not is_structure(value)
-    return alike(like, value) and all(_fits(a, b) for a, b in zip(like, value, strict=True))
+def _rebuild(template: Any, elements: dict[str, Any], path: str = "") -> Any:
+    parts = _parts(template)
+    if parts is None:
+        return elements.get(path, template)
+    return _make(template, [_rebuild(element, elements, path + step) for step, element in parts])
 
 
 class Structures:
-    """The tuples among the names that one loop carries. Owned by its LoopFlow."""
+    """Those of one loop or branch."""
 
-    def __init__(self, names: Iterable[str], frame: dict[str, Any]) -> None:
-        self._tuples = {name: frame[name] for name in names if is_structure(frame.get(name))}
+    def __init__(self, trace: Trace, ordinal: int) -> None:
+        self._trace, self._ordinal = trace, ordinal
+        self._templates: dict[str, Any] = dict(trace.facts.structures.get(ordinal, {}))
 
-    def elements(self) -> dict[str, Any]:
-        """What the tuples hold when the loop begins, by name."""
-        found: dict[str, Any] = {}
-        for name, value in self._tuples.items():
-            found |= apart(name, value)
-        return found
+    def start_from(self, entry: dict[str, Any]) -> None:
+        """Elements that nobody binds anew are those of `entry`; names that hold something else there are left out."""
+        self._templates = {
+            name: entry[name] for name, noted in self._templates.items() if are_alike(noted, entry.get(name))
+        }
 
-    def with_elements(self, names: Iterable[str]) -> set[str]:
-        """The names, and those of the elements of the tuples among them."""
-        found = set(names)
-        for name in found & self._tuples.keys():
-            found = found | apart(name, self._tuples[name]).keys()
-        return found
+    @property
+    def names(self) -> set[str]:
+        """Names whose elements are carried in their place."""
+        return set(self._templates)
 
-    def without_tuples(self, names: set[str]) -> set[str]:
-        """The names but those of tuples."""
-        return names - self._tuples.keys()
+    @property
+    def paths(self) -> set[str]:
+        """Names of the elements."""
+        return set(self.values(self._templates))
 
-    def put_together(self, names: dict[str, Any], otherwise: dict[str, Any]) -> None:
-        """Adds the tuples to a table of names that has their elements; those it has not are as in `otherwise`."""
-        for name, like in self._tuples.items():
-            elements = {element: names.get(element, otherwise.get(element)) for element in apart(name, like)}
-            names[name] = _rebuilt(name, like, elements)
+    def with_elements(self, names: Collection[str]) -> set[str]:
+        """The names, and those of the elements of the containers among them."""
+        return {*names, *(path for path in self.paths if owner(path) in names)}
 
-    def take_apart(self, frame: dict[str, Any]) -> str | None:
-        """Adds the elements of the tuples to a frame; gives the name of one whose structure has changed, if any."""
-        for name, like in self._tuples.items():
-            if not _fits(like, frame.get(name)):
-                return name
-            frame |= apart(name, frame[name])
-        return None
+    def values(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """What the elements are now, by name; none of a name that holds a container of another make."""
+        held: dict[str, Any] = {}
+        for name, template in self._templates.items():
+            if are_alike(template, frame.get(name)):
+                held |= {f"{path}{_OF}{name}": element for path, element in (flatten(frame[name]) or {}).items()}
+        return held
+
+    def others(self, frame: dict[str, Any]) -> list[str]:
+        """Names that hold something of another make."""
+        return [name for name, template in self._templates.items() if not are_alike(template, frame.get(name))]
+
+    def take(self, names: dict[str, Any]) -> None:
+        """Makes containers of the elements in a table of names."""
+        for name, template in self._templates.items():
+            elements = {path: f"{path}{_OF}{name}" for path in flatten(template) or {}}
+            found = {path: load(names.pop(element)) for path, element in elements.items() if element in names}
+            if found or not elements:
+                names[name] = _rebuild(template, found)
+
+    def note(self, name: str, container: Any) -> None:
+        """The elements of this name are to be carried in the next trace."""
+        self._trace.facts.structures.setdefault(self._ordinal, {})[name] = container
+        self._trace.starts_over = True

@@ -67,8 +67,8 @@ class Facts:
     moved: dict[Ordinal, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
     prints: list[Any] = field(default_factory=list)  # outputs of each place that shows values
     lazy: dict[int, bool] = field(default_factory=dict)  # operands of conditions that read: whether floating
-    parts: dict[int, set[str]] = field(default_factory=dict)  # elements of tuples that branches merge
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
+    structures: dict[int, dict[str, Any]] = field(default_factory=dict)  # names bound anew to containers of one make
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
     kept: set[tuple[int, str]] = field(default_factory=set)  # parameters that one of two branches binds anew

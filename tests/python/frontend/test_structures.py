@@ -86,8 +86,8 @@ def test_tuples_keep_their_structure():
             pair = (pair[0][0:4], 1)
         out[0:4] = pair[0]
 
-    refuse(longer, "pair = (pair[0], 1, 2)", "'pair' has another structure at the end of the body of the pypto.loop")
-    refuse(other_shape, "pair = (pair[0][0:4], 1)", "'pair[0]' is [8] DT_FP32 before the pypto.loop and [4] DT_FP32")
+    refuse(longer, "pair = (pair[0], 1, 2)", "'pair' changes in a pypto.loop from a tuple of 2 to a tuple of 3")
+    refuse(other_shape, "pair = (pair[0][0:4], 1)", "'[0] of pair' is [8] DT_FP32 before the pypto.loop and [4] DT_FP32")
 
 
 @pytest.mark.parametrize("count", [1, 4])
