@@ -1,4 +1,4 @@
-"""What a dispatch costs: resident and host tensors, against torch and, when installed, tvm-ffi."""
+"""What a dispatch costs: resident and host tensors, against torch and the other libraries that are installed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 import torch
 
 import pypto
+from dispatch_peers import peers
 from harness import Candidate, measure, pin, report
 from pypto import ir
 from pypto.runtime import ChipWorker, RunConfig
 
-PEERS = Path(__file__).resolve().parents[1] / "peers"
 SHAPE = (16, 16)
 
 
@@ -39,25 +39,13 @@ def add(
     out[:] = x + y
 
 
-def tvm_ffi_candidates(x: torch.Tensor, y: torch.Tensor, out: torch.Tensor) -> list[Candidate]:
-    """The peer, with its own tensors and with torch's; empty when it is not installed."""
-    try:
-        import tvm_ffi
-        import tvm_ffi.cpp
-    except ImportError:
-        print("tvm-ffi is not installed: its rows are left out")
-        return []
-    touch = tvm_ffi.cpp.load("pypto_peer", cpp_files=[str(PEERS / "tvm_ffi_add.cc")], extra_cflags=["-O3"]).touch
-    a, b, c = (tvm_ffi.from_dlpack(t) for t in (x, y, out))
-    return [
-        Candidate("tvm-ffi, three of its own tensors", lambda: touch(a, b, c)),
-        Candidate("tvm-ffi, three torch tensors", lambda: touch(x, y, out)),
-    ]
-
-
 @torch.no_grad()
 def without_grad(handle: Callable[..., object], *arguments: torch.Tensor) -> None:
     handle(*arguments)
+
+
+def alloc_and_free(worker: ChipWorker, elements: int) -> None:
+    worker.free_tensor(worker.alloc_tensor((elements,), torch.float32))
 
 
 def import_time() -> float:
@@ -103,6 +91,10 @@ def main() -> None:
         empty, handle = worker.register(compiled_empty), worker.register(compiled)
         handle(x, y, out)
         weight = torch.nn.Parameter(torch.empty(SHAPE))
+
+        def submit_and_wait() -> None:
+            empty.submit(rx, ry, rone).wait()
+
         pin()
         figures = measure(
             [
@@ -115,9 +107,11 @@ def main() -> None:
                 Candidate("compiled, three host tensors, 16x16 add", lambda: compiled(x, y, out)),
                 Candidate("jitted kernel, three host tensors, 16x16 add", lambda: add(x, y, out)),
                 Candidate("handle, out requires grad, under no_grad", lambda: without_grad(handle, x, y, weight)),
-                Candidate("torch.add(out=) 16x16", lambda: torch.add(x, y, out=out)),
+                Candidate("submit and wait, three resident tensors, trivial kernel", submit_and_wait),
                 Candidate("register a known program", lambda: worker.register(compiled)),
-                *tvm_ffi_candidates(x, y, out),
+                Candidate("alloc_tensor and free_tensor of 1 KiB", lambda: alloc_and_free(worker, 256)),
+                Candidate("alloc_tensor and free_tensor of 1 MiB", lambda: alloc_and_free(worker, 1 << 18)),
+                *peers(x, y, out),
             ]
         )
         bandwidth = upload(worker)

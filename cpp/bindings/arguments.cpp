@@ -101,14 +101,6 @@ bool Arguments::NoteWritten() {
   return noted;
 }
 
-bool NoteWrittenTensors(PyObject* tensors) {
-  PyObject* module = PyImport_ImportModule("pypto.runtime._torch");
-  PyObject* noted = module != nullptr ? PyObject_CallMethod(module, "note_written", "(O)", tensors) : nullptr;
-  Py_XDECREF(module);
-  Py_XDECREF(noted);
-  return noted != nullptr;
-}
-
 bool Arguments::ReadScalar(const program::PlanParameter& parameter, PyObject* object) {
   if (parameter.scalar_kind == program::ScalarKind::kInt) {
     if (PyLong_Check(object)) {

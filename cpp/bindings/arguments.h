@@ -64,8 +64,4 @@ class Arguments {
   alignas(HostTensor) std::byte inline_tensors_[kInline * sizeof(HostTensor)];
 };
 
-// Tells torch that these tensors were written, so that a backward pass that needs their old values refuses. False with
-// a Python error.
-bool NoteWrittenTensors(PyObject* tensors);
-
 }  // namespace pypto::bindings

@@ -5,7 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +80,62 @@ nb::object AllocTensor(const WorkerPtr& worker, nb::handle owner, const std::vec
   if (!init.is_none()) view = HostView(init, TensorUse::kInput, "init", holder);
   auto tensor = Unwrap(WithoutGil(
       [&] { return worker->AllocTensor(shape, dtype, view.has_value() ? &*view : nullptr, InterruptBySignals()); }));
+  return nb::steal(MakeDeviceTensor(std::move(tensor), owner.ptr()));
+}
+
+// Dtypes as alloc_tensor was given them: torch's dtypes and names. Written under the GIL.
+PyObject* known_dtypes = nullptr;
+
+void RememberDType(nb::handle dtype, const std::string& name) {
+  if (PyDict_SetItem(known_dtypes, dtype.ptr(), nb::int_(static_cast<int>(ReadDType(name))).ptr()) != 0) {
+    throw nb::python_error();
+  }
+}
+
+std::optional<program::DType> KnownDType(PyObject* object) {
+  PyObject* known = PyDict_GetItemWithError(known_dtypes, object);
+  if (known == nullptr) {
+    PyErr_Clear();  // not hashable
+    return std::nullopt;
+  }
+  return static_cast<program::DType>(PyLong_AsLong(known));
+}
+
+// Dims of an exact tuple or list of exact ints that fit; false without a Python error otherwise.
+bool ReadPlainShape(PyObject* object, std::array<int64_t, runtime::kMaxTensorRank>& dims, size_t& rank) {
+  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return false;
+  rank = static_cast<size_t>(PySequence_Fast_GET_SIZE(object));
+  if (rank == 0 || rank > dims.size()) return false;
+  for (size_t i = 0; i < rank; ++i) {
+    PyObject* dim = PySequence_Fast_GET_ITEM(object, static_cast<Py_ssize_t>(i));
+    if (!PyLong_CheckExact(dim)) return false;
+    int overflow = 0;
+    dims[i] = PyLong_AsLongLongAndOverflow(dim, &overflow);
+    if (overflow != 0) return false;
+  }
+  return true;
+}
+
+// Uploads so small need not give the GIL up.
+constexpr uint64_t kShortUpload = 64 << 10;
+
+// The usual case of AllocTensor, with the GIL held: plain arguments and memory that the pool has. None otherwise.
+nb::object TryAllocTensor(const WorkerPtr& worker, nb::handle owner, nb::handle shape, nb::handle dtype,
+                          nb::handle init) {
+  std::array<int64_t, runtime::kMaxTensorRank> dims{};
+  size_t rank = 0;
+  if (!ReadPlainShape(shape.ptr(), dims, rank)) return nb::none();
+  const std::optional<program::DType> known = KnownDType(dtype.ptr());
+  if (!known) return nb::none();
+  HostTensor host;
+  std::optional<runtime::HostTensorView> view;
+  if (!init.is_none()) {
+    if (!ReadTorchFast(init.ptr(), host) || static_cast<uint64_t>(host.bytes()) > kShortUpload) return nb::none();
+    view = {host.data(), {host.tensor.shape, static_cast<size_t>(host.tensor.ndim)}, host.dtype};
+  }
+  runtime::TensorRef tensor =
+      Unwrap(worker->TryAllocTensor({dims.data(), rank}, *known, view.has_value() ? &*view : nullptr));
+  if (!tensor) return nb::none();
   return nb::steal(MakeDeviceTensor(std::move(tensor), owner.ptr()));
 }
 
@@ -153,9 +212,14 @@ void BindTensors(nb::class_<Worker>& worker) {
            nb::arg("init").none() = nb::none(),
            nb::sig("def alloc_tensor(self, owner: object, shape: Sequence[int], dtype: str, init: object = None) -> "
                    "DeviceTensor"))
+      .def("try_alloc_tensor", &TryAllocTensor, nb::arg("owner"), nb::arg("shape").none(), nb::arg("dtype").none(),
+           nb::arg("init").none(),
+           nb::sig("def try_alloc_tensor(self, owner: object, shape: object, dtype: object, init: object) -> "
+                   "DeviceTensor | None"))
       .def("free_tensor",
            [](Worker& w, nb::handle tensor) {
              runtime::ResidentTensor& resident = Resident(tensor);
+             if (w.TryFreeTensor(resident)) return;
              ThrowIfError(WithoutGil([&] { return w.FreeTensor(resident, InterruptBySignals()); }));
            })
       .def("view_rows", &ViewRows,
@@ -177,6 +241,11 @@ void BindTensors(nb::class_<Worker>& worker) {
 }
 
 nb::object Register(const WorkerPtr& worker, nb::handle owner, const CompiledImage& image, bool shared) {
+  if (!shared) {
+    if (auto known = worker->TryRegister(image.pointer())) {
+      return nb::steal(MakeRegistrationHandle(std::move(known), owner.ptr()));
+    }
+  }
   auto registration = Unwrap(WithoutGil([&] {
     return shared ? worker->SharedRegistration(image.pointer(), InterruptBySignals())
                   : worker->Register(image.pointer(), InterruptBySignals());
@@ -228,6 +297,10 @@ void bind_worker(nb::module_& module) {
   BindLife(worker);
   BindMemory(worker);
   BindTensors(worker);
+  known_dtypes = PyDict_New();
+  if (known_dtypes == nullptr) throw nb::python_error();
+  module.def("remember_dtype", &RememberDType, nb::arg("dtype"), nb::arg("name"),
+             nb::sig("def remember_dtype(dtype: object, name: str) -> None"));
   module.def("validate_platform", [](const std::string& name) { ThrowIfError(runtime::ValidatePlatform(name)); });
   module.def(
       "validate_config",

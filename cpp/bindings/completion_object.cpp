@@ -13,6 +13,7 @@
 #include "bind_errors.h"
 #include "bindings.h"
 #include "gil.h"
+#include "registration_handle.h"
 
 namespace nb = nanobind;
 
@@ -20,19 +21,73 @@ namespace pypto::bindings {
 namespace {
 
 struct CompletionObject {
-  PyObject_HEAD std::shared_ptr<runtime::Completion> completion;
+  PyObject_HEAD std::shared_ptr<runtime::Completion> completion;  // null: of a launch left to its waiter
   PyObject* kept;
   PyObject* written;  // tuple of tensors whose versions count the write, or null
   PyObject* result;
+  // Of a launch left to its waiter, while it has not ended.
+  uint64_t ticket;
+  PyObject* handle;
+  size_t held_count;
+  PyObject* held[kMostLeft];
 };
 
 PyTypeObject* completion_type = nullptr;
 
 CompletionObject* Self(PyObject* object) noexcept { return reinterpret_cast<CompletionObject*>(object); }
 
+// Lets go of the handle and the arguments of a launch that was left.
+void DropLeft(PyObject* object) {
+  CompletionObject& self = *Self(object);
+  Py_CLEAR(self.handle);
+  while (self.held_count != 0) Py_DECREF(self.held[--self.held_count]);
+}
+
+// Runs what was left to this thread; the GIL stays: it is short. False: BecomeOrdinary.
+bool RunLeft(PyObject* object) {
+  if (!RegistrationOf(Self(object)->handle)->WaitLeft(Self(object)->ticket)) return false;
+  Self(object)->ticket = 0;
+  DropLeft(object);
+  return true;
+}
+
+// The launch that was left has a record from now on, and a completion of its own. False with a Python error.
+bool BecomeOrdinary(PyObject* object, const runtime::Interrupt& interrupt) {
+  // Another thread may do the same, and end what was left, while this one has no GIL.
+  while (Self(object)->ticket != 0) {
+    PyObject* handle = Py_NewRef(Self(object)->handle);
+    base::Result<std::shared_ptr<runtime::Completion>> taken = base::OkStatus();
+    {
+      const GilRelease released;
+      taken = RegistrationOf(handle)->TakeLeft(Self(object)->ticket, interrupt);
+    }
+    if (taken.ok() && *taken != nullptr) {
+      Self(object)->completion = *std::move(taken);
+      Self(object)->ticket = 0;
+    }
+    Py_DECREF(handle);
+    if (PyErr_Occurred()) return false;
+    if (!taken.ok()) {
+      SetPythonError(taken.status());
+      return false;
+    }
+  }
+  return true;
+}
+
+// Dropping one that has not ended waits for it.
+void EndLeft(PyObject* object) {
+  if (Self(object)->ticket == 0 || RunLeft(object)) return;
+  PyObject *kind, *value, *trace;
+  PyErr_Fetch(&kind, &value, &trace);
+  if (!BecomeOrdinary(object, {})) PyErr_Clear();
+  PyErr_Restore(kind, value, trace);
+}
+
 void Deallocate(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
+  EndLeft(object);
   if (Self(object)->completion != nullptr && !Self(object)->completion->finished()) {
     // Dropping an unfinished one waits for it; an exception in flight stays as it is.
     PyObject *kind, *value, *trace;
@@ -48,6 +103,7 @@ void Deallocate(PyObject* object) {
   Py_CLEAR(Self(object)->kept);
   Py_CLEAR(Self(object)->written);
   Py_CLEAR(Self(object)->result);
+  DropLeft(object);
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -57,12 +113,15 @@ int Traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Self(object)->kept);
   Py_VISIT(Self(object)->written);
   Py_VISIT(Self(object)->result);
+  Py_VISIT(Self(object)->handle);
+  for (size_t i = 0; i < Self(object)->held_count; ++i) Py_VISIT(Self(object)->held[i]);
   return 0;
 }
 
 // Lets go of what was kept for the dispatch once it has ended. False with a Python error.
 bool EndKeeping(PyObject* object) {
   Py_CLEAR(Self(object)->kept);
+  DropLeft(object);
   PyObject* written = std::exchange(Self(object)->written, nullptr);
   const bool noted = written == nullptr || PyErr_Occurred() != nullptr || NoteWrittenTensors(written);
   Py_XDECREF(written);
@@ -71,6 +130,12 @@ bool EndKeeping(PyObject* object) {
 
 // False with a Python error.
 bool WaitFor(PyObject* object, std::optional<int64_t> timeout_ms) {
+  if (Self(object)->ticket != 0) {
+    if (!timeout_ms && RunLeft(object)) [[likely]]
+      return true;
+    if (!BecomeOrdinary(object, InterruptBySignals())) return false;
+  }
+  if (Self(object)->completion == nullptr) return true;
   base::Status status;
   {
     const GilRelease released;
@@ -99,16 +164,25 @@ bool ReadTimeout(PyObject* value, std::optional<int64_t>& out) {
   return true;
 }
 
-PyObject* Wait(PyObject* object, PyObject* args, PyObject* names) {
-  static const char* keywords[] = {"timeout_ms", nullptr};
-  PyObject* value = nullptr;
+PyObject* Wait(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  const Py_ssize_t named = names != nullptr ? PyTuple_GET_SIZE(names) : 0;
+  if (count + named > 1) {
+    PyErr_Format(PyExc_TypeError, "wait() takes at most 1 argument (%zd given)", count + named);
+    return nullptr;
+  }
+  if (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "timeout_ms") != 0) {
+    PyErr_Format(PyExc_TypeError, "'%U' is an invalid keyword argument for wait()", PyTuple_GET_ITEM(names, 0));
+    return nullptr;
+  }
+  PyObject* value = count + named == 1 ? args[0] : nullptr;
   std::optional<int64_t> timeout_ms;
-  if (!PyArg_ParseTupleAndKeywords(args, names, "|O:wait", const_cast<char**>(keywords), &value)) return nullptr;
   if (!ReadTimeout(value, timeout_ms) || !WaitFor(object, timeout_ms)) return nullptr;
   Py_RETURN_NONE;
 }
 
 PyObject* Done(PyObject* object, PyObject*) {
+  if (!BecomeOrdinary(object, InterruptBySignals())) return nullptr;
+  if (Self(object)->completion == nullptr) Py_RETURN_TRUE;
   bool done = false;
   {
     const GilRelease released;
@@ -119,11 +193,12 @@ PyObject* Done(PyObject* object, PyObject*) {
 }
 
 PyObject* Result(PyObject* object, PyObject*) {
-  return WaitFor(object, std::nullopt) ? Py_NewRef(Self(object)->result) : nullptr;
+  if (!WaitFor(object, std::nullopt)) return nullptr;
+  return Py_NewRef(Self(object)->result != nullptr ? Self(object)->result : Py_None);
 }
 
 PyMethodDef methods[] = {
-    {"wait", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(Wait)), METH_VARARGS | METH_KEYWORDS,
+    {"wait", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(Wait)), METH_FASTCALL | METH_KEYWORDS,
      "wait(timeout_ms=None): waits and writes host outputs; TimeoutError when it takes longer."},
     {"done", Done, METH_NOARGS, "Whether it has ended; the first True writes host outputs."},
     {"result", Result, METH_NOARGS, "Waits, then returns what the call would have returned."},
@@ -159,6 +234,18 @@ PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObje
   Self(object)->result = result;
   return object;
 }
+
+PyObject* MakeLeftCompletion(PyObject* handle, PyObject* const* objects, size_t count) {
+  PyObject* object = completion_type->tp_alloc(completion_type, 0);
+  if (object == nullptr) return nullptr;
+  CompletionObject& self = *Self(object);
+  new (&self.completion) std::shared_ptr<runtime::Completion>();
+  self.handle = Py_NewRef(handle);
+  for (; self.held_count < count; ++self.held_count) self.held[self.held_count] = Py_NewRef(objects[self.held_count]);
+  return object;
+}
+
+void SetTicket(PyObject* completion, uint64_t ticket) noexcept { Self(completion)->ticket = ticket; }
 
 void bind_completion(nb::module_& module) {
   static const std::string name = nb::cast<std::string>(module.attr("__name__")) + ".Completion";

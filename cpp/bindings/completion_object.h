@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "pypto/runtime/completion.h"
@@ -13,5 +15,11 @@ namespace pypto::bindings {
 // the call returns. The references are taken over.
 PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* written,
                          PyObject* result);
+
+// Of a launch that Registration::TryLeave leaves to its waiter: the object first, its ticket when there is one. Holds
+// the handle and the objects, at most kMostLeft, until the launch has ended.
+inline constexpr size_t kMostLeft = 8;
+PyObject* MakeLeftCompletion(PyObject* handle, PyObject* const* objects, size_t count);
+void SetTicket(PyObject* completion, uint64_t ticket) noexcept;
 
 }  // namespace pypto::bindings

@@ -11,6 +11,8 @@ struct TorchTypes {
   getter requires_grad = nullptr;  // the function behind Tensor.requires_grad
   void* requires_grad_closure = nullptr;
   const dlpack::ExchangeApi* api = nullptr;
+  PyObject* is_grad_enabled = nullptr;    // torch's function of that name
+  PyObject* increment_version = nullptr;  // torch.autograd.graph's
 };
 TorchTypes torch_types;
 
@@ -42,6 +44,14 @@ void FindRequiresGrad() {
   torch_types.requires_grad_closure = definition->closure;
 }
 
+// A function of a module that is imported already, or null.
+PyObject* FunctionNamed(const char* module_name, const char* name) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);
+  PyObject* function = module != nullptr ? PyObject_GetAttrString(module, name) : nullptr;
+  if (function == nullptr) PyErr_Clear();
+  return function;  // kept for the life of the process
+}
+
 // Looks torch up once it has been imported by somebody; never imports it.
 void FindTorch() {
   PyObject* modules = PyImport_GetModuleDict();
@@ -53,6 +63,8 @@ void FindTorch() {
   torch_types.parameter = TypeNamed(nn_parameter, "Parameter");
   torch_types.api = ExchangeApiOf(reinterpret_cast<PyObject*>(tensor));
   torch_types.tensor = tensor;
+  torch_types.is_grad_enabled = FunctionNamed("torch", "is_grad_enabled");
+  torch_types.increment_version = FunctionNamed("torch.autograd.graph", "increment_version");
   FindRequiresGrad();
 }
 
@@ -154,7 +166,51 @@ bool TorchRequiresGrad(PyObject* object) noexcept {
   return required;
 }
 
+namespace {
+
+bool GradModeIsOff() noexcept {
+  if (torch_types.is_grad_enabled == nullptr) return false;
+  PyObject* enabled = PyObject_CallNoArgs(torch_types.is_grad_enabled);
+  if (enabled == nullptr) PyErr_Clear();
+  Py_XDECREF(enabled);
+  return enabled == Py_False;
+}
+
+// Whether it is a tensor of torch itself whose version may be counted. -1 with a Python error.
+int CountsVersions(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type != torch_types.tensor && type != torch_types.parameter) return 0;
+  static PyObject* name = PyUnicode_InternFromString("is_inference");
+  PyObject* inference = PyObject_CallMethodNoArgs(object, name);
+  if (inference == nullptr) return -1;
+  const bool counts = inference == Py_False;
+  Py_DECREF(inference);
+  return counts ? 1 : 0;
+}
+
+}  // namespace
+
+bool NoteWrittenTensors(PyObject* tensors) {
+  bool plain = torch_types.increment_version != nullptr;
+  for (Py_ssize_t i = 0; plain && i < PyTuple_GET_SIZE(tensors); ++i) {
+    const int counts = CountsVersions(PyTuple_GET_ITEM(tensors, i));
+    if (counts < 0) return false;
+    plain = counts == 1;
+  }
+  if (plain) {
+    PyObject* noted = PyObject_CallOneArg(torch_types.increment_version, tensors);
+    Py_XDECREF(noted);
+    return noted != nullptr;
+  }
+  PyObject* module = PyImport_ImportModule("pypto.runtime._torch");
+  PyObject* noted = module != nullptr ? PyObject_CallMethod(module, "note_written", "(O)", tensors) : nullptr;
+  Py_XDECREF(module);
+  Py_XDECREF(noted);
+  return noted != nullptr;
+}
+
 bool CheckWritable(PyObject* object, const char* name) {
+  if (GradModeIsOff()) return true;
   PyObject* module = PyImport_ImportModule("pypto.runtime._torch");
   if (module == nullptr) return false;
   PyObject* checked = PyObject_CallMethod(module, "check_writable", "Os", object, name);

@@ -52,6 +52,10 @@ bool TorchRequiresGrad(PyObject* object) noexcept;
 // mode off. False with a Python error. `name` is the parameter's.
 bool CheckWritable(PyObject* object, const char* name);
 
+// Tells torch that the tensors of a tuple were written, so that a backward pass that needs their old values refuses.
+// False with a Python error.
+bool NoteWrittenTensors(PyObject* tensors);
+
 // Whether the object looks like a tensor at all (has __dlpack__ or an array interface).
 bool LooksLikeTensor(PyObject* object);
 

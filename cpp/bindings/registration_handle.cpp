@@ -14,6 +14,7 @@
 #include "bind_errors.h"
 #include "bindings.h"
 #include "completion_object.h"
+#include "device_tensor.h"
 #include "gil.h"
 #include "launch_report_object.h"
 #include "trace_records.h"
@@ -76,6 +77,57 @@ PyObject* CallResult(PyObject* outputs) {
   return result;
 }
 
+// The tensors of a call that brings resident tensors alone, and not many.
+struct ResidentArguments {
+  static constexpr size_t kMost = 8;
+
+  bool Read(PyObject* const* objects, size_t given) noexcept {
+    if (given > kMost) return false;
+    for (count = 0; count < given; ++count) {
+      if (!IsDeviceTensor(objects[count])) return false;
+      tensors[count] = ResidentOf(objects[count]);
+    }
+    return true;
+  }
+  std::span<runtime::ResidentTensor* const> span() const noexcept { return {tensors, count}; }
+
+  runtime::ResidentTensor* tensors[kMost];
+  size_t count;
+};
+
+// A short call that is the last one again, without reading it as arguments. False: nothing was done.
+bool TryRepeat(runtime::Registration& registration, PyObject* const* objects, size_t count, base::Status* status) {
+  ResidentArguments arguments;
+  if (!arguments.Read(objects, count)) return false;
+  runtime::Worker& worker = registration.worker();
+  if (!worker.TryEnter()) [[unlikely]]
+    return false;
+  const bool done = registration.TryRepeat(arguments.span(), status);
+  worker.Leave();
+  return done;
+}
+
+// The same for a submitted one. The completion, or null: with an ok status nothing was done.
+PyObject* TryLeave(PyObject* object, PyObject* const* objects, size_t count, base::Status* status) {
+  runtime::Registration& registration = *Self(object)->registration;
+  ResidentArguments arguments;
+  if (!arguments.Read(objects, count)) return nullptr;
+  PyObject* completion = MakeLeftCompletion(object, objects, count);
+  if (completion == nullptr) return nullptr;
+  uint64_t ticket = 0;
+  runtime::Worker& worker = registration.worker();
+  if (worker.TryEnter()) [[likely]] {
+    ticket = registration.TryLeave(arguments.span(), status);
+    worker.Leave();
+  }
+  if (ticket != 0) [[likely]] {
+    SetTicket(completion, ticket);
+    return completion;
+  }
+  Py_DECREF(completion);
+  return nullptr;
+}
+
 // Runs what Prepare accepted and leaves the worker.
 base::Status RunAndLeave(runtime::Registration& registration) {
   if (registration.EstimatedMicroseconds() < kReleaseGilMicroseconds) {
@@ -110,6 +162,14 @@ PyObject* KeepAlive(PyObject* object, PyObject* const* objects, size_t count, co
 }
 
 PyObject* Submit(PyObject* object, PyObject* const* objects, Py_ssize_t count) {
+  base::Status left;
+  PyObject* completion_left = TryLeave(object, objects, static_cast<size_t>(count), &left);
+  if (completion_left != nullptr) return completion_left;
+  if (PyErr_Occurred()) return nullptr;
+  if (!left.ok()) {
+    SetPythonError(left);
+    return nullptr;
+  }
   runtime::Registration& registration = *Self(object)->registration;
   const program::Plan& plan = registration.image().plan;
   Arguments arguments;
@@ -250,6 +310,13 @@ PyType_Spec spec = {"pypto._core.RegistrationHandle", sizeof(HandleObject), 0,
 
 PyObject* CallHandle(PyObject* handle, PyObject* const* objects, size_t count) {
   runtime::Registration& registration = *Self(handle)->registration;
+  base::Status status;
+  if (TryRepeat(registration, objects, count, &status)) [[likely]] {
+    if (status.ok()) [[likely]]
+      return Py_NewRef(Py_None);
+    SetPythonError(status);
+    return nullptr;
+  }
   const program::Plan& plan = registration.image().plan;
   Arguments arguments;
   if (!arguments.Read(plan, objects, count)) return nullptr;
@@ -265,13 +332,18 @@ PyObject* Dispatch(PyObject* handle, Arguments& arguments, PyObject* outputs) {
     Py_XDECREF(outputs);
     return nullptr;
   }
-  base::Status status = registration.Prepare(arguments.views());
-  if (status.ok()) [[likely]] {
-    status = RunAndLeave(registration);
-  } else {
+  base::Status status;
+  if (registration.TryRepeat(arguments.views(), &status)) {
     registration.worker().Leave();
+  } else {
+    status = registration.Prepare(arguments.views());
+    if (status.ok()) [[likely]] {
+      status = RunAndLeave(registration);
+    } else {
+      registration.worker().Leave();
+    }
+    DeliverTraceRecords();
   }
-  DeliverTraceRecords();
   if (status.ok() && arguments.NoteWritten()) [[likely]]
     return CallResult(outputs);
   Py_XDECREF(outputs);

@@ -44,6 +44,8 @@ pypto_status Dispatch(Registration& registration, const pypto_argument* argument
   const pypto_status read = list.Read(arguments, count, worker.id());
   if (read != PYPTO_OK) [[unlikely]]
     return read;
+  base::Status repeated;
+  if (options.times == nullptr && registration.TryRepeat(list.views(), &repeated)) return Report(repeated);
   const base::Status prepared = registration.Prepare(list.views());
   if (!prepared.ok()) [[unlikely]]
     return Report(prepared);

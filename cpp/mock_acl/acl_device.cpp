@@ -10,6 +10,7 @@ using mock::CallId;
 using mock::Context;
 using mock::Device;
 using mock::Enter;
+using mock::EnterFast;
 using mock::Fail;
 using mock::Instance;
 using mock::ThreadState;
@@ -240,13 +241,14 @@ aclError aclrtSetCurrentContext(aclrtContext context) {
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
-  return Enter(
+  return EnterFast(
       CallId::aclrtGetCurrentContext,
-      [&](ThreadState& thread) {
-        MOCK_REQUIRE(context);
+      [](ThreadState& thread, aclrtContext* answer) __attribute__((always_inline)) -> aclError {
+        MOCK_REQUIRE_AS(answer, "context");
         Context* found = nullptr;
         const aclError code = mock::ResolveContext(thread, &found);
-        if (code == kSuccess) *context = reinterpret_cast<void*>(thread.context_handle);
+        if (code == kSuccess) [[likely]]
+          *answer = reinterpret_cast<void*>(thread.context_handle);
         return code;
       },
       context);

@@ -9,6 +9,7 @@ namespace pypto::acl_abi {
 using mock::ArgumentList;
 using mock::CallId;
 using mock::Enter;
+using mock::EnterFast;
 using mock::Fail;
 using mock::Function;
 using mock::Instance;
@@ -74,9 +75,9 @@ struct Launch {
   Stream* stream = nullptr;
 };
 
-[[gnu::always_inline]] inline aclError Resolve(const ThreadState& thread, const void* function, uint32_t blocks,
+[[gnu::always_inline]] inline aclError Resolve(ThreadState& thread, const void* function, uint32_t blocks,
                                                const void* stream, const aclrtLaunchKernelCfg* config, Launch* launch) {
-  launch->function = Instance::Get().functions.Find(function);
+  launch->function = mock::FindFunction(thread, function);
   if (launch->function == nullptr) [[unlikely]] {
     // Without a context nothing else is looked at.
     if (mock::CurrentContext(thread) == nullptr) return mock::NoContext();
@@ -175,23 +176,25 @@ extern "C" {
 aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle function, uint32_t blocks, aclrtStream stream,
                                        aclrtLaunchKernelCfg* config, void* arguments, size_t bytes,
                                        aclrtPlaceHolderInfo* holders, size_t holder_count) {
-  return Enter(
+  return EnterFast(
       CallId::aclrtLaunchKernelWithHostArgs,
-      [&](ThreadState& thread) __attribute__((always_inline)) -> aclError {
-        MOCK_REQUIRE(function);
-        MOCK_REQUIRE(arguments);
-        Launch launch;
-        aclError code = Resolve(thread, function, blocks, stream, config, &launch);
-        if (code != kSuccess) [[unlikely]]
-          return code;
-        if (bytes == 0) [[unlikely]]
-          return Fail(kErrorRtParamInvalid, "there are no argument bytes");
-        if (holder_count != 0) [[unlikely]] {
-          code = CheckPlaceHolders(holders, holder_count, bytes);
-          if (code != kSuccess) return code;
-        }
-        return LaunchCaptured(launch, arguments, bytes, holders, holder_count);
-      },
+      [](ThreadState& thread, aclrtFuncHandle called, uint32_t block_count, aclrtStream queue,
+         aclrtLaunchKernelCfg* options, void* captured, size_t size, aclrtPlaceHolderInfo* places, size_t place_count)
+          __attribute__((always_inline)) -> aclError {
+            MOCK_REQUIRE_AS(called, "function");
+            MOCK_REQUIRE_AS(captured, "arguments");
+            Launch launch;
+            aclError code = Resolve(thread, called, block_count, queue, options, &launch);
+            if (code != kSuccess) [[unlikely]]
+              return code;
+            if (size == 0) [[unlikely]]
+              return Fail(kErrorRtParamInvalid, "there are no argument bytes");
+            if (place_count != 0) [[unlikely]] {
+              code = CheckPlaceHolders(places, place_count, size);
+              if (code != kSuccess) return code;
+            }
+            return LaunchCaptured(launch, captured, size, places, place_count);
+          },
       function, blocks, stream, config, arguments, bytes, holders, holder_count);
 }
 

@@ -7,6 +7,7 @@ namespace pypto::acl_abi {
 using mock::CallId;
 using mock::Context;
 using mock::Enter;
+using mock::EnterFast;
 using mock::Fail;
 using mock::Instance;
 using mock::ResolveStream;
@@ -86,11 +87,11 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return Enter(
+  return EnterFast(
       CallId::aclrtSynchronizeStream,
-      [&](ThreadState& thread) __attribute__((always_inline)) -> aclError {
+      [](ThreadState& thread, aclrtStream handle) __attribute__((always_inline)) -> aclError {
         Stream* found = nullptr;
-        aclError code = ResolveStream(thread, stream, &found);
+        aclError code = ResolveStream(thread, handle, &found);
         if (code != kSuccess) [[unlikely]]
           return code;
         if (found->NeverWaitedFor()) [[unlikely]]

@@ -49,6 +49,18 @@ class Device {
     return code;
   }
 
+  // The launch as a whole, when it is a short one that the cores have run before. False: nothing was done.
+  bool RunAgain(const KernelImage& image, std::span<const std::byte> arguments,
+                const std::atomic<bool>& abort) noexcept {
+    running_.Acquire();
+    const bool ran =
+        kernel_faults.load(std::memory_order_relaxed) == 0 && cores_->RunAgain(image, arguments, *memory_, abort);
+    if (ran) [[likely]]
+      kernels_run_.store(kernels_run() + 1, std::memory_order_relaxed);
+    running_.Release();
+    return ran;
+  }
+
   // A word of device memory of the mock's own; kernels here do not use it. 0 when there is no room.
   uint64_t HardwareSyncAddress();
   // Kernels executed to their end, faults included.

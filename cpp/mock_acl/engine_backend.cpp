@@ -48,6 +48,14 @@ class EngineCores final : public KernelCores {
     return outcome.acl_code;
   }
 
+  bool RunAgain(const KernelImage& image, std::span<const std::byte> arguments, const DeviceMemory& memory,
+                const std::atomic<bool>& abort) noexcept override {
+    if (image.on_host()) [[unlikely]]
+      return false;
+    const auto& program = static_cast<const ProgramImage&>(image);
+    return engine_->RunAgain(program.executable(), arguments, memory.epoch(), &abort);
+  }
+
  private:
   std::unique_ptr<device::Engine> engine_;
 };

@@ -50,6 +50,31 @@ template <typename Body, typename... Arguments>
   return code;
 }
 
+template <typename Body, typename... Arguments>
+[[gnu::noinline]] acl_abi::aclError EnterFastIntercepted(ThreadState& thread, CallId id, Body body,
+                                                         Arguments... arguments) {
+  void* const addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
+  return EnterIntercepted(thread, id, addresses, [&](ThreadState& own) { return body(own, arguments...); });
+}
+
+// The same for functions that every dispatch calls: `body` captures nothing and takes the arguments by value, which
+// therefore stay in registers while nothing is intercepted.
+template <typename Body, typename... Arguments>
+[[gnu::always_inline]] inline acl_abi::aclError EnterFast(CallId id, Body body, Arguments... arguments) {
+  static_assert(std::is_empty_v<Body>);
+  ThreadState& thread = CurrentThread();
+  thread.Count(id);
+  acl_abi::aclError code = acl_abi::kSuccess;
+  if (interceptions.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    code = EnterFastIntercepted(thread, id, body, arguments...);
+  } else {
+    code = Fenced(thread, [&](ThreadState& own) __attribute__((always_inline)) { return body(own, arguments...); });
+  }
+  if (code != acl_abi::kSuccess) [[unlikely]]
+    thread.last_error = code;
+  return code;
+}
+
 inline acl_abi::aclError NullArgument(const char* name) {
   return Fail(acl_abi::kErrorInvalidParam, "argument '%s' must not be null", name);
 }
@@ -57,6 +82,7 @@ inline acl_abi::aclError NullArgument(const char* name) {
 }  // namespace pypto::mock
 
 // Returns 100000 from the enclosing body when the argument is null.
-#define MOCK_REQUIRE(argument)            \
+#define MOCK_REQUIRE(argument) MOCK_REQUIRE_AS(argument, #argument)
+#define MOCK_REQUIRE_AS(argument, name)   \
   if ((argument) == nullptr) [[unlikely]] \
-  return ::pypto::mock::NullArgument(#argument)
+  return ::pypto::mock::NullArgument(name)

@@ -26,7 +26,6 @@ class HostObject final : public KernelImage {
   bool HasKernel(std::string_view name) const override;
   std::string_view KernelAt(uint64_t) const override { return {}; }
   bool IsMix(std::string_view name) const override;
-  bool on_host() const noexcept override { return true; }
 
   // All blocks in order, on the calling thread; a mix kernel's cube part before its vector part. 0, or the code of the
   // fault and its text.
@@ -38,7 +37,7 @@ class HostObject final : public KernelImage {
     pypto_mock_kernel parts[2] = {nullptr, nullptr};
     bool mix = false;
   };
-  HostObject(base::DynamicLibrary library, int file) : library_(std::move(library)), file_(file) {}
+  HostObject(base::DynamicLibrary library, int file) : KernelImage(true), library_(std::move(library)), file_(file) {}
   Entries Find(std::string_view name) const;
 
   base::DynamicLibrary library_;

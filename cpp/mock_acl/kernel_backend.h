@@ -26,7 +26,13 @@ class KernelImage {
   // argument list.
   virtual bool IsMix(std::string_view) const { return false; }
   // A shared object of the host, see host_object.h.
-  virtual bool on_host() const noexcept { return false; }
+  bool on_host() const noexcept { return on_host_; }
+
+ protected:
+  explicit KernelImage(bool on_host = false) noexcept : on_host_(on_host) {}
+
+ private:
+  const bool on_host_;
 };
 
 // The cores of one device. Thread rule: one launch at a time, on any thread.
@@ -38,6 +44,9 @@ class KernelCores {
   virtual int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks,
                       std::span<const std::byte> arguments, const DeviceMemory& memory, const std::atomic<bool>& abort,
                       std::string* message) = 0;
+  // The same for a launch whose block came before, when it is short. False: nothing was done, Run is to be called.
+  virtual bool RunAgain(const KernelImage& image, std::span<const std::byte> arguments, const DeviceMemory& memory,
+                        const std::atomic<bool>& abort) noexcept = 0;
 };
 
 // kProgramFormat when the bytes are no image, kUnsupported when it was made for another chip than `soc`; an empty `soc`

@@ -5,6 +5,18 @@ namespace pypto::mock {
 
 using namespace acl_abi;
 
+Stream* FindStreamInTable(ThreadState& thread, const void* handle) {
+  Stream* found = Instance::Get().streams.Find(handle);
+  if (found != nullptr) thread.last_stream = found;
+  return found;
+}
+
+Function* FindFunctionInTable(ThreadState& thread, const void* handle) {
+  Function* found = Instance::Get().functions.Find(handle);
+  if (found != nullptr) thread.last_function = found;
+  return found;
+}
+
 aclError RefuseStream(const Stream* stream) {
   if (stream == nullptr) return Fail(kErrorRtInvalidHandle, "the stream is not alive");
   return Fail(kErrorRtStreamContext, "stream %d belongs to another context", stream->id());

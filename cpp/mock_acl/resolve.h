@@ -13,13 +13,25 @@ inline acl_abi::aclError ResolveContext(const ThreadState& thread, Context** con
 acl_abi::aclError RefuseStream(const Stream* stream);
 acl_abi::aclError RefuseEvent(const Event* event);
 
+// The live object of a handle, or null; the one that the thread named last without a look into the table.
+Stream* FindStreamInTable(ThreadState& thread, const void* handle);
+Function* FindFunctionInTable(ThreadState& thread, const void* handle);
+[[gnu::always_inline]] inline Stream* FindStream(ThreadState& thread, const void* handle) {
+  Stream* last = thread.last_stream;
+  return last != nullptr && last->pointer() == handle ? last : FindStreamInTable(thread, handle);
+}
+[[gnu::always_inline]] inline Function* FindFunction(ThreadState& thread, const void* handle) {
+  Function* last = thread.last_function;
+  return last != nullptr && last->pointer() == handle ? last : FindFunctionInTable(thread, handle);
+}
+
 // Null is the default stream of the current context.
-[[gnu::always_inline]] inline acl_abi::aclError ResolveStream(const ThreadState& thread, const void* handle,
+[[gnu::always_inline]] inline acl_abi::aclError ResolveStream(ThreadState& thread, const void* handle,
                                                               Stream** stream) {
   Context* context = CurrentContext(thread);
   if (context == nullptr) [[unlikely]]
     return NoContext();
-  *stream = handle == nullptr ? context->default_stream : Instance::Get().streams.Find(handle);
+  *stream = handle == nullptr ? context->default_stream : FindStream(thread, handle);
   if (*stream == nullptr || (*stream)->context() != context) [[unlikely]]
     return RefuseStream(*stream);
   return acl_abi::kSuccess;

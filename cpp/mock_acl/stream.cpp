@@ -87,12 +87,33 @@ aclError Stream::WaitForRoom() {
   return kSuccess;
 }
 
+bool Stream::discarding() const noexcept {
+  return abort_.load(std::memory_order_relaxed) || context_->stopped.load(std::memory_order_relaxed) != 0;
+}
+
+[[gnu::always_inline]] inline bool Stream::DrainOneAgain(uint64_t target) {
+  const uint64_t head = head_.load(std::memory_order_relaxed);
+  if (head + 1 != target || discarding()) [[unlikely]]
+    return false;
+  const Task& task = TaskAt(head);
+  if (task.kind != Task::Kind::kLaunch || task.device_arguments != 0) [[unlikely]]
+    return false;
+  Device& device = *context_->device;
+  if (!device.RunAgain(*task.function->image, {task.arguments, task.argument_bytes}, abort_)) return false;
+  head_.store(target, std::memory_order_release);
+  progress_.NotifyCheap();
+  return true;
+}
+
 aclError Stream::Synchronize(Deadline deadline) {
   const uint64_t target = tail_.load(std::memory_order_acquire);
   if (head_.load(std::memory_order_acquire) < target) {
     if (deadline == kNoDeadline && services_.strict_seed == 0 && execution_.TryAcquire()) {
-      Drain(target, false);
+      const bool drained = DrainOneAgain(target);
+      if (!drained) Drain(target, false);
       execution_.Release();
+      if (drained) [[likely]]
+        return error();
     }
     if (head_.load(std::memory_order_acquire) < target) [[unlikely]] {
       if (CurrentThread().in_host_function) {
@@ -150,10 +171,6 @@ void Stream::Abort() {
   progress_.Notify();
 }
 
-bool Stream::discarding() const noexcept {
-  return abort_.load(std::memory_order_relaxed) || context_->stopped.load(std::memory_order_relaxed) != 0;
-}
-
 // Runs tasks up to `target`. The caller holds the execution lock.
 Stream::Step Stream::Drain(uint64_t target, bool own_thread) {
   uint64_t head = head_.load(std::memory_order_relaxed);
@@ -201,9 +218,12 @@ void Stream::RunLaunch(Task& task) {
       return;
     }
   }
+  const std::span<const std::byte> block(arguments, task.argument_bytes);
+  if (device.RunAgain(*task.function->image, block, abort_)) [[likely]]
+    return;
   std::string message;
-  const int32_t code = device.RunKernel(*task.function->image, task.function->name, task.blocks,
-                                        {arguments, task.argument_bytes}, abort_, &message);
+  const int32_t code =
+      device.RunKernel(*task.function->image, task.function->name, task.blocks, block, abort_, &message);
   if (code != 0) [[unlikely]] {
     SetError(code, message.empty() ? "kernel '" + task.function->name + "' was made to fail" : std::move(message));
   }

@@ -125,6 +125,8 @@ class Stream : public HandleObject {
   acl_abi::aclError WaitForRoom();
   bool WaitForHead(uint64_t target, Deadline deadline);
   Step Drain(uint64_t target, bool own_thread);
+  // Drains a queue of one launch that the cores have run before. False: nothing was done.
+  bool DrainOneAgain(uint64_t target);
   Step Run(Task& task, bool own_thread);
   void Discard(Task& task);
   void RunLaunch(Task& task);
@@ -173,24 +175,26 @@ template <typename Fill>
   while (true) {
     if (abort_.load(std::memory_order_relaxed)) [[unlikely]]
       return error();
+    uint64_t queued = 0;
+    bool asleep = false;
     {
-      std::unique_lock lock(push_lock_);
+      const std::lock_guard lock(push_lock_);
       const uint64_t tail = tail_.load(std::memory_order_relaxed);
-      const uint64_t queued = tail - head_.load(std::memory_order_acquire);
+      queued = tail - head_.load(std::memory_order_acquire);
       if (queued < kRingTasks) [[likely]] {
         if (queued == 0) base_.store(tail, std::memory_order_relaxed);
         const acl_abi::aclError code = fill(SlotFor(tail));
         if (code != acl_abi::kSuccess) [[unlikely]]
           return code;
         tail_.store(tail + 1, std::memory_order_release);
-        const bool asleep = asleep_;
-        asleep_ = false;
-        lock.unlock();
-        if (kick == Kick::kYes || queued != 0 || asleep || services_.strict_seed != 0) [[unlikely]] {
-          AfterPush(kick, queued + 1, asleep);
-        }
-        return acl_abi::kSuccess;
+        asleep = std::exchange(asleep_, false);
       }
+    }
+    if (queued < kRingTasks) [[likely]] {
+      if (kick == Kick::kYes || queued != 0 || asleep || services_.strict_seed != 0) [[unlikely]] {
+        AfterPush(kick, queued + 1, asleep);
+      }
+      return acl_abi::kSuccess;
     }
     const acl_abi::aclError code = WaitForRoom();
     if (code != acl_abi::kSuccess) return code;

@@ -14,6 +14,8 @@ namespace pypto::mock {
 
 class ArgumentList;
 class Context;
+class Function;
+class Stream;
 
 // Owned by its thread; made at the thread's first call and freed when the thread ends. Only `calls` is read by others.
 struct ThreadState {
@@ -27,6 +29,9 @@ struct ThreadState {
   Context* context = nullptr;
   uint64_t context_handle = 0;
   acl_abi::aclError last_error = 0;
+  // Found last: objects stay allocated, so a handle names the same one as long as the object bears it.
+  Stream* last_stream = nullptr;
+  Function* last_function = nullptr;
   bool in_host_function = false;
   bool in_hook = false;
   std::string message;   // not read yet

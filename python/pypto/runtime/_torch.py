@@ -59,6 +59,13 @@ def dtype_name(dtype: Any) -> str:
         raise TypeError(f"dtype {dtype!r} is not supported: expected a torch dtype of {', '.join(_NAMES)}") from None
 
 
+def is_dtype(value: Any) -> bool:
+    """Whether it is a dtype of torch itself."""
+    import torch
+
+    return type(value) is torch.dtype
+
+
 def empty(shape: tuple[int, ...], name: str) -> torch.Tensor:
     """A new CPU tensor of a pypto dtype."""
     import torch

@@ -133,10 +133,16 @@ class ChipWorker:
 
     def alloc_tensor(self, shape: Sequence[int], dtype: Any, *, init: Any = None) -> _core.DeviceTensor:
         """A resident tensor; `init` (torch, numpy, DLPack) is uploaded once. Nothing stays allocated on failure."""
+        tensor = self._core.try_alloc_tensor(self, shape, dtype, init)
+        if tensor is not None:
+            return tensor
         name = _torch.dtype_name(dtype)
         if init is not None:
             init = _torch.check_init(init, name)
-        return self._core.alloc_tensor(self, _require_shape(shape), name, init)
+        tensor = self._core.alloc_tensor(self, _require_shape(shape), name, init)
+        if _torch.is_dtype(dtype):
+            _core.remember_dtype(dtype, name)
+        return tensor
 
     def free_tensor(self, tensor: _core.DeviceTensor) -> None:
         """Frees after the work that uses it; again is a no-op. ValueError for another worker's tensor or a view."""

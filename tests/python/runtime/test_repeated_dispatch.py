@@ -217,3 +217,42 @@ def test_threads_share_a_handle(worker, add_program):
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_host_tensors_of_other_places_shapes_and_numbers(worker, add_program):
+    """A call with host tensors repeats the last one wherever they are; another shape or dtype takes the long way."""
+    handle = worker.register(add_program)
+    y = resident(worker, 2.0)
+    wide = resident(worker, 2.0, rows=16)
+    for number in range(6):
+        x, out = torch.full((8, 16), float(number)), torch.empty(8, 16)
+        handle(x, y, out)
+        assert bool((out == number + 2.0).all())
+        if number % 2:
+            x, out = torch.full((16, 16), float(number)), torch.empty(16, 16)
+            handle(x, wide, out)
+            assert bool((out == number + 2.0).all())
+        with pytest.raises(TypeError, match="FP32.*FP16"):
+            handle(torch.ones(8, 16).half(), y, out)
+        with pytest.raises(ValueError, match="rows"):
+            handle(torch.ones(4, 16), y, torch.empty(8, 16))
+
+
+def test_options_that_change_between_calls(worker):
+    """The program of the options in force runs, not the one of the last call."""
+
+    @pypto.frontend.jit
+    def twice(x: pypto.Tensor([32, 16], pypto.DT_FP32), out: pypto.Tensor([32, 16], pypto.DT_FP32)):
+        for i in pypto.loop(0, 32, 8):
+            out[i : i + 8, :] = x[i : i + 8, :] * 2.0
+
+    x, out = resident(worker, 3.0, rows=32), resident(worker, 0.0, rows=32)
+    loads = []
+    for depth in (128, 2, 128, 2):
+        with pypto.options(runtime_options={"stitch_function_max_num": depth}):
+            for _ in range(3):
+                twice(x, out)
+        assert equals(out, 6.0)
+        loads.append(worker.counters()["program_loads"])
+    assert loads[1] == loads[0] + 1, "the second depth is another program"
+    assert loads[3] == loads[1]

@@ -7,15 +7,17 @@
 #include <cstdlib>
 
 namespace pypto::base {
+
+constinit std::atomic<uint64_t> detail::process_generation{1};
+
 namespace {
 
 std::atomic<bool> exiting{false};
-std::atomic<uint64_t> generation{1};
 
 // Registered when the library is loaded: an exit handler sets the flag, a fork handler counts the child.
-const bool registered = [] {
+[[maybe_unused]] const bool registered = [] {
   std::atexit([] { MarkProcessExiting(); });
-  pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+  pthread_atfork(nullptr, nullptr, [] { detail::process_generation.fetch_add(1, std::memory_order_relaxed); });
   return true;
 }();
 
@@ -24,10 +26,5 @@ const bool registered = [] {
 bool ProcessExiting() noexcept { return exiting.load(std::memory_order_relaxed); }
 
 void MarkProcessExiting() noexcept { exiting.store(true, std::memory_order_relaxed); }
-
-uint64_t ProcessGeneration() noexcept {
-  static_cast<void>(registered);
-  return generation.load(std::memory_order_relaxed);
-}
 
 }  // namespace pypto::base

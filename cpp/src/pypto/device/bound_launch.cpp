@@ -30,6 +30,8 @@ void BoundLaunch::Update(std::span<const std::byte> block, uint64_t epoch, Launc
   if (again && statistics_ != nullptr && launch.task_block() == nullptr) {
     bound_ = Bind(launch, tasks, kernels);
     too_much_ = !bound_;
+    figures_ = *statistics_;
+    copies_ = launch.header().parallelism;
     return;
   }
   words_.assign(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(WordBytes(launch.header())));

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "pypto/base/clock.h"
 #include "pypto/device/launch_state.h"
 #include "pypto/device/leaf_runner.h"
 #include "pypto/device/task.h"
@@ -32,9 +33,11 @@ class BoundLaunch {
   void Run() const {
     for (const RowsCall& call : calls_) call.rows(&call.args);
   }
-  program::LaunchStatistics* statistics() const noexcept { return statistics_; }
+  // After Run: the launch's own ticks and number, and the figures that a run without a fault always has.
+  void WriteStatistics(uint64_t begin, uint32_t serial) const noexcept;
 
-  // `block` has been run, as `launch` read it and `tasks` did it, without a fault. `epoch`: of the memory, not 0.
+  // `block` has been run, as `launch` read it and `tasks` did it, without a fault. `epoch`: of the memory, not 0. Its
+  // statistics are written by then.
   void Update(std::span<const std::byte> block, uint64_t epoch, LaunchState& launch,
               const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels, std::byte* scratch);
 
@@ -58,6 +61,24 @@ class BoundLaunch {
   std::vector<RowsCall> calls_;
   std::byte* scratch_ = nullptr;
   program::LaunchStatistics* statistics_ = nullptr;
+  program::LaunchStatistics figures_;  // as the bound run left them
+  uint32_t copies_ = 0;                // of the workspace
 };
+
+inline void BoundLaunch::WriteStatistics(uint64_t begin, uint32_t serial) const noexcept {
+  constexpr size_t kFigures = offsetof(program::LaunchStatistics, ticks_per_second);
+  constexpr size_t kFigureBytes = offsetof(program::LaunchStatistics, largest_peak_bytes) - kFigures;
+  program::LaunchStatistics* to = statistics_;
+  to->launches += 1;
+  to->begin_ticks = begin;
+  std::memcpy(&to->ticks_per_second, &figures_.ticks_per_second, kFigureBytes);
+  for (size_t pool = 0; pool < figures_.peak_bytes.size(); ++pool) {
+    if (to->largest_peak_bytes[pool] < figures_.peak_bytes[pool])
+      to->largest_peak_bytes[pool] = figures_.peak_bytes[pool];
+  }
+  for (uint32_t copy = 0; copy < copies_; ++copy) to->copy_peak_bytes[copy] = figures_.copy_peak_bytes[copy];
+  to->serial = serial;
+  to->end_ticks = base::Ticks();
+}
 
 }  // namespace pypto::device

@@ -36,39 +36,46 @@ class CoreEngine final : public Engine {
 
   LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                     const std::atomic<bool>* abort) override {
+    const uint64_t epoch = memory.epoch();
+    if (RunAgain(executable, block, epoch, abort)) return {};
     const uint64_t begin = base::Ticks();
     // Executables are made by Executable::Load only.
     const auto& program = static_cast<const LoadedExecutable&>(executable);
-    const uint64_t epoch = memory.epoch();
     Fault fault;
-    if (const Recording* last = recordings_.LastOf(program); last != nullptr) {
-      if (last->bound.Fits(block, epoch, scratch_.At(0)) && !IsSet(abort)) [[likely]] {
-        last->bound.Run();
-        Count(&replayed_);
-        WriteStatistics(begin, FiguresOf(*last), fault, SerialOf(block), last->bound.statistics());
-        return {};
-      }
-    }
     Figures figures;
+    Recording* recording = nullptr;  // that was replayed
     if (launch_.Open(program, block, memory, &fault)) [[likely]] {
-      Recording* recording = program.replayable() ? recordings_.Find(program, launch_) : nullptr;
+      recording = program.replayable() ? recordings_.Find(program, launch_) : nullptr;
       if (recording == nullptr || !Replay(program, *recording, memory, abort, &figures, &fault)) {
+        recording = nullptr;
         Walk(program, memory, abort, &figures, &fault);
-      } else if (epoch != 0 && !fault.any() && !runner_.fault().raised()) {
-        recording->bound.Update(block, epoch, launch_, recording->tasks, kernels_, scratch_.At(0));
       }
     }
     if (fault.kind == FaultKind::kAborted && runner_.fault().raised()) fault = runner_.fault().fault();
     if (LaunchStatistics* statistics = launch_.statistics(); statistics != nullptr) {
-      WriteStatistics(begin, figures, fault, launch_.header().serial, statistics);
+      WriteStatistics(begin, figures, {fault.kind, fault.place, fault.value}, launch_.header().serial, statistics);
       if (launch_.task_block() != nullptr) [[unlikely]] {
         std::memcpy(launch_.task_block(), statistics, sizeof(*statistics));
         if (!launch_.profile().empty() && !fault.any()) profiler_.End();
       }
     }
-    if (!fault.any()) [[likely]]
-      return {};
-    return Describe(program, fault);
+    if (fault.any()) [[unlikely]]
+      return Describe(program, fault);
+    if (recording != nullptr && epoch != 0) {
+      recording->bound.Update(block, epoch, launch_, recording->tasks, kernels_, scratch_.At(0));
+    }
+    return {};
+  }
+
+  bool RunAgain(const Executable& executable, std::span<const std::byte> block, uint64_t epoch,
+                const std::atomic<bool>* abort) noexcept override {
+    const uint64_t begin = base::Ticks();
+    const Recording* last = recordings_.LastOf(static_cast<const LoadedExecutable&>(executable));
+    if (last == nullptr || !last->bound.Fits(block, epoch, scratch_.At(0)) || IsSet(abort)) return false;
+    last->bound.Run();
+    Count(&replayed_);
+    last->bound.WriteStatistics(begin, SerialOf(block));
+    return true;
   }
 
   EngineCounters counters() const noexcept override {
@@ -114,12 +121,6 @@ class CoreEngine final : public Engine {
     return serial;
   }
 
-  // Of a replay that ended well.
-  static Figures FiguresOf(const Recording& recording) noexcept {
-    const LaunchCounts counts = recording.tasks.empty() ? LaunchCounts() : recording.tasks.back()->counts;
-    return {counts, recording.shape.budget.parallelism, recording.peaks.data()};
-  }
-
   // Runs what was stitched for a launch of the same shape. False, with nothing done, when this one must be walked.
   bool Replay(const LoadedExecutable& program, const Recording& recording, const AddressMap& memory,
               const std::atomic<bool>* abort, Figures* figures, Fault* fault) {
@@ -152,8 +153,15 @@ class CoreEngine final : public Engine {
     if (ended && program.replayable()) stitcher_.Keep();
   }
 
+  // A fault without its text.
+  struct FaultMark {
+    FaultKind kind = FaultKind::kNone;
+    uint32_t place = 0;
+    int64_t value = 0;
+  };
+
   // In place: rows of copies that the launch does not have stay zero.
-  void WriteStatistics(uint64_t begin, const Figures& figures, const Fault& fault, uint32_t serial,
+  void WriteStatistics(uint64_t begin, const Figures& figures, const FaultMark& fault, uint32_t serial,
                        LaunchStatistics* to) const {
     to->launches += 1;
     to->serial = serial;
@@ -214,6 +222,9 @@ class RefusingEngine final : public Engine {
   LaunchOutcome Run(const Executable&, std::span<const std::byte>, const AddressMap&,
                     const std::atomic<bool>*) override {
     return {kKernelFault, simd::ActiveKernels().error};
+  }
+  bool RunAgain(const Executable&, std::span<const std::byte>, uint64_t, const std::atomic<bool>*) noexcept override {
+    return false;
   }
   EngineCounters counters() const noexcept override { return {}; }
 };

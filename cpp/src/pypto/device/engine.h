@@ -60,6 +60,10 @@ class Engine {
   // and between tiles; may be null. No allocation once the same executable has run with the same shapes.
   virtual LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                             const std::atomic<bool>* abort) = 0;
+  // The same for a launch that is a short list of calls and whose block, at the same place and with the memory still in
+  // `epoch`, has been run twice. False: nothing was done. Run looks for itself.
+  virtual bool RunAgain(const Executable& executable, std::span<const std::byte> block, uint64_t epoch,
+                        const std::atomic<bool>* abort) noexcept = 0;
   // From any thread.
   virtual EngineCounters counters() const noexcept = 0;
 };

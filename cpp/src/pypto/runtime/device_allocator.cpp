@@ -89,24 +89,63 @@ Result<uint64_t> DeviceAllocator::Take(uint64_t bytes, MemoryKind kind, Fit fit,
     return TakeSmall(live->capacity, fit);
   }
   live->capacity = fit == Fit::kRoomy ? LargeCapacity(bytes) : base::AlignUp(bytes, kGranule);
-  const auto kept = free_large_.lower_bound(live->capacity);
-  if (kept != free_large_.end() && kept->first <= live->capacity + std::max(kPage, live->capacity / 4)) {
-    live->capacity = kept->first;
-    const uint64_t address = kept->second;
-    free_large_.erase(kept);
-    return address;
-  }
+  if (const uint64_t address = TakeFreeLarge(&live->capacity); address != 0) return address;
   return AskLibrary(live->capacity);
 }
 
-Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity, Fit fit) {
-  std::vector<uint64_t>& free = free_small_[ClassIndex(capacity)];
-  if (!free.empty()) {
-    const uint64_t address = free.back();
-    free.pop_back();
-    ChunkOf(address)->second.used += 1;
-    return address;
+uint64_t DeviceAllocator::TakeFreeLarge(uint64_t* capacity) {
+  const auto kept = free_large_.lower_bound(*capacity);
+  if (kept == free_large_.end() || kept->first > *capacity + std::max(kPage, *capacity / 4)) return 0;
+  *capacity = kept->first;
+  const uint64_t address = kept->second;
+  free_large_.erase(kept);
+  return address;
+}
+
+uint64_t DeviceAllocator::TakePooled(uint64_t bytes) {
+  if (!pooled_ || bytes >= kAbsurd) return 0;
+  Live live;
+  live.bytes = bytes;
+  live.small = bytes <= kSmallLimit;
+  live.capacity = live.small ? ClassBytes(bytes) : LargeCapacity(bytes);
+  const uint64_t address = live.small ? TakeFreeSmall(live.capacity) : TakeFreeLarge(&live.capacity);
+  if (address == 0) return 0;
+  bytes_[static_cast<size_t>(MemoryKind::kResident)] += bytes;
+  used_ += live.capacity;
+  live_.emplace(address, std::move(live));
+  return address;
+}
+
+bool DeviceAllocator::ReturnPooled(uint64_t address) {
+  const auto found = live_.find(address);
+  if (found == live_.end() || !(found->second.small || CanKeep(found->second))) return false;
+  const Live& live = found->second;
+  bytes_[static_cast<size_t>(live.kind)] -= live.bytes;
+  used_ -= live.capacity;
+  if (live.small) {
+    ReturnSmall(address, live);
+  } else {
+    free_large_.emplace(live.capacity, address);
   }
+  live_.erase(found);
+  return true;
+}
+
+bool DeviceAllocator::CanKeep(const Live& live) const noexcept {
+  return pooled_ && live.kind != MemoryKind::kWorkspace && live.bytes < kAbsurd && cached_bytes() <= kMaxCachedLarge;
+}
+
+uint64_t DeviceAllocator::TakeFreeSmall(uint64_t capacity) {
+  std::vector<uint64_t>& free = free_small_[ClassIndex(capacity)];
+  if (free.empty()) return 0;
+  const uint64_t address = free.back();
+  free.pop_back();
+  ChunkOf(address)->second.used += 1;
+  return address;
+}
+
+Result<uint64_t> DeviceAllocator::TakeSmall(uint64_t capacity, Fit fit) {
+  if (const uint64_t address = TakeFreeSmall(capacity); address != 0) return address;
   for (auto& [start, chunk] : chunks_) {
     if (chunk.bytes - chunk.cut < capacity) continue;
     const uint64_t address = start + chunk.cut;
@@ -166,19 +205,12 @@ Status DeviceAllocator::Free(uint64_t address) {
   if (found == live_.end()) {
     return base::MakeStatus(StatusCode::kInternal, "no live block of device memory begins at 0x%" PRIx64, address);
   }
+  if (ReturnPooled(address)) return base::OkStatus();
   const Live live = std::move(found->second);
   live_.erase(found);
   bytes_[static_cast<size_t>(live.kind)] -= live.bytes;
   used_ -= live.capacity;
-  if (live.small) {
-    ReturnSmall(address, live);
-    return base::OkStatus();
-  }
-  const bool keep =
-      pooled_ && live.kind != MemoryKind::kWorkspace && live.bytes < kAbsurd && cached_bytes() <= kMaxCachedLarge;
-  if (!keep) return GiveBack(address, live.capacity);
-  free_large_.emplace(live.capacity, address);
-  return base::OkStatus();
+  return GiveBack(address, live.capacity);
 }
 
 void DeviceAllocator::ReturnSmall(uint64_t address, const Live& live) {
@@ -242,15 +274,18 @@ Status DeviceAllocator::ExplainShortage(Status status, uint64_t asked) const {
 
 std::string DeviceAllocator::LargestHolders() const {
   constexpr size_t kShown = 3;
-  std::vector<const Live*> holders;
-  for (const auto& [address, live] : live_) holders.push_back(&live);
+  using Holder = std::pair<const uint64_t, Live>;
+  std::vector<const Holder*> holders;
+  for (const Holder& holder : live_) holders.push_back(&holder);
   const size_t shown = std::min(kShown, holders.size());
   std::partial_sort(holders.begin(), holders.begin() + static_cast<std::ptrdiff_t>(shown), holders.end(),
-                    [](const Live* a, const Live* b) { return a->bytes > b->bytes; });
+                    [](const Holder* a, const Holder* b) { return a->second.bytes > b->second.bytes; });
   std::string text;
   for (size_t i = 0; i < shown; ++i) {
     if (i != 0) text += ", ";
-    text += base::Format("%s (%" PRIu64 " bytes)", holders[i]->label.c_str(), holders[i]->bytes);
+    const auto& [address, live] = *holders[i];
+    const std::string name = live.label.empty() && name_of_ ? name_of_(address) : live.label;
+    text += base::Format("%s (%" PRIu64 " bytes)", name.c_str(), live.bytes);
   }
   return text.empty() ? "none" : text;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -29,7 +30,13 @@ class DeviceAllocator {
 
   // bytes > 0; 64-byte aligned at least. Out of memory: the pool is emptied and the call tried once more, then
   // kOutOfDeviceMemory with asked, free, total and the largest holders. `label` names the holder there.
+  // An empty one: NameHolder's function is asked when the name is needed.
   base::Result<uint64_t> Allocate(uint64_t bytes, MemoryKind kind, std::string label);
+  // The same for a resident block without a label that the pool has; 0 when it has none.
+  uint64_t TakePooled(uint64_t bytes);
+  // Free for a block that the pool takes back. False: nothing was done.
+  bool ReturnPooled(uint64_t address);
+  void NameHolders(std::function<std::string(uint64_t address)> name_of) { name_of_ = std::move(name_of); }
   // The start of a live block. When the library refuses, the block counts as free and is given back at Trim.
   base::Status Free(uint64_t address);
   // Gives everything back that nobody uses.
@@ -65,6 +72,10 @@ class DeviceAllocator {
   base::Result<uint64_t> TakeChunk(uint64_t bytes, uint64_t capacity);
   base::Result<uint64_t> AskLibrary(uint64_t bytes);
   base::Status GiveBack(uint64_t address, uint64_t bytes);
+  // Whether a freed large block stays in the pool.
+  bool CanKeep(const Live& live) const noexcept;
+  uint64_t TakeFreeSmall(uint64_t capacity);
+  uint64_t TakeFreeLarge(uint64_t* capacity);
   void ReturnSmall(uint64_t address, const Live& live);
   std::map<uint64_t, Chunk>::iterator ChunkOf(uint64_t address);
   base::Status ExplainShortage(base::Status status, uint64_t asked) const;
@@ -73,6 +84,7 @@ class DeviceAllocator {
   const acl::Table& table_;
   bool pooled_;
   Counters* counters_;
+  std::function<std::string(uint64_t address)> name_of_;
   std::array<uint64_t, kMemoryKindCount> bytes_{};
   uint64_t held_ = 0;  // bytes taken from the library
   uint64_t used_ = 0;  // of them, in live blocks

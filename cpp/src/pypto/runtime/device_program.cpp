@@ -112,7 +112,7 @@ constexpr CoreNames kCoreNames[] = {
 DeviceProgram::DeviceProgram(std::shared_ptr<const program::Image> image, acl::Binary binary,
                              acl::FunctionView function, uint64_t sync_address)
     : image_(std::move(image)),
-      signature_(image_->plan),
+      signature_(std::make_shared<const Signature>(image_->plan)),
       binary_(std::move(binary)),
       function_(function),
       workspace_exprs_(WorkspaceExprs(image_->plan)),
@@ -129,7 +129,7 @@ StagingSet* DeviceProgram::TakeSet() {
     return set;
   }
   sets_.push_back(std::make_unique<StagingSet>());
-  sets_.back()->slots.resize(signature_.rules().size());
+  sets_.back()->slots.resize(signature_->rules().size());
   free_sets_.reserve(sets_.size());
   return sets_.back().get();
 }
@@ -143,7 +143,7 @@ Status DeviceProgram::Reserve(StagingSet* set, size_t parameter, uint64_t bytes,
     PYPTO_RETURN_IF_ERROR(allocator->Free(old));
   }
   PYPTO_ASSIGN_OR_RETURN(slot.address, allocator->Allocate(wanted, MemoryKind::kStaging,
-                                                           "staging of " + signature_.ArgumentName(parameter)));
+                                                           "staging of " + signature_->ArgumentName(parameter)));
   slot.capacity = wanted;
   return base::OkStatus();
 }

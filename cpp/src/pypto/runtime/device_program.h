@@ -34,7 +34,9 @@ class DeviceProgram {
   const program::Image& image() const noexcept { return *image_; }
   const std::shared_ptr<const program::Image>& image_pointer() const noexcept { return image_; }
   const program::Plan& plan() const noexcept { return image_->plan; }
-  const Signature& signature() const noexcept { return signature_; }
+  const Signature& signature() const noexcept { return *signature_; }
+  // Refers to the image, and may outlive the program with it.
+  const std::shared_ptr<const Signature>& signature_pointer() const noexcept { return signature_; }
   acl::FunctionView function() const noexcept { return function_; }
   // Expressions of the workspace sizes, ascending, closed under children.
   const std::vector<program::ExprId>& workspace_exprs() const noexcept { return workspace_exprs_; }
@@ -63,7 +65,7 @@ class DeviceProgram {
 
  private:
   std::shared_ptr<const program::Image> image_;
-  Signature signature_;
+  std::shared_ptr<const Signature> signature_;
   acl::Binary binary_;
   acl::FunctionView function_;
   std::vector<program::ExprId> workspace_exprs_;
@@ -82,6 +84,7 @@ class ProgramCache {
 
   // The loaded program, loading it when it is not; one more handle.
   base::Result<DeviceProgram*> Acquire(const std::shared_ptr<const program::Image>& image);
+  bool Has(const base::Digest& fingerprint) const { return programs_.contains(fingerprint); }
   // One handle less; the last one unloads.
   base::Status Release(DeviceProgram* program);
   size_t size() const noexcept { return programs_.size(); }

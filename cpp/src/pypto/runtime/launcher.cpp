@@ -36,7 +36,9 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
     : state_(state),
       image_(program->image_pointer()),
       program_(program),
-      signature_(image_->plan),
+      shared_signature_(program->signature_pointer()),
+      signature_(*shared_signature_),
+      function_(program->function().raw()),
       statistics_(state->table(), &state->allocator(), &state->counters(), "statistics of " + program->plan().name),
       task_blocks_(state->table(), &state->allocator(), program::TaskBlockBytes(program->plan().options.parallelism),
                    "task records of " + program->plan().name),
@@ -106,7 +108,7 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
     prepared_ok_ = true;
     return base::OkStatus();
   }
-  may_repeat_ = false;
+  may_repeat_ = short_repeat_ = short_call_ = false;
   const std::span<const ParameterRule> rules = signature_.rules();
   if (arguments.size() != rules.size()) [[unlikely]]
     return signature_.ExplainCount(arguments.size());
@@ -132,28 +134,10 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
   if (traced) [[unlikely]]
     marks_.placed = base::MonotonicNanoseconds();
   may_repeat_ = MayRepeat();
+  short_call_ = IsShort();
+  short_repeat_ = may_repeat_ && short_call_;
   prepared_ok_ = true;
   return base::OkStatus();
-}
-
-bool Launcher::IsRepeat(std::span<const ArgumentView> arguments) const noexcept {
-  if (!may_repeat_ || arguments.size() != prepared_.size()) return false;
-  if (TraceOn() || log::Enabled(log::Level::kInfo)) return false;
-  const auto& head = *reinterpret_cast<const LaunchHeader*>(block_);
-  if (budget_.total_bytes != 0 && head.workspace_address != state_->workspace_address()) return false;
-  const uint64_t session = state_->registry().session();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].kind != ArgumentKind::kResident) return false;
-    const ResidentTensor& tensor = *arguments[i].tensor;
-    if (tensor.serial() != prepared_[i].serial || tensor.session() != session) return false;
-  }
-  return true;
-}
-
-bool Launcher::MayRepeat() const noexcept {
-  if (packed_ || reinterpret_cast<const LaunchHeader*>(block_)->flags != 0) return false;
-  return std::all_of(prepared_.begin(), prepared_.end(),
-                     [](const Prepared& prepared) { return prepared.place == Place::kResident; });
 }
 
 bool Launcher::ReadArgument(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept {
@@ -165,7 +149,8 @@ bool Launcher::ReadArgument(size_t index, const ParameterRule& rule, const Argum
     const std::span<const int64_t> shape = tensor.shape();
     if (!program::Serves(tensor.dtype(), rule.dtype)) return false;
     if (!Signature::MatchShape(rule, shape.data(), shape.size(), symbols_.data())) return false;
-    prepared_[index] = {Place::kResident, nullptr, tensor.address(), tensor.bytes(), argument.tensor, tensor.serial()};
+    prepared_[index] = {Place::kResident, nullptr,         tensor.address(), tensor.bytes(),
+                        argument.tensor,  tensor.serial(), tensor.dtype()};
     return true;
   }
   if (rule.scalar_kind == program::ScalarKind::kInt) {
@@ -192,7 +177,7 @@ bool Launcher::ReadHost(size_t index, const ParameterRule& rule, const ArgumentV
   if (overflow || (bytes != 0 && argument.data == nullptr)) return false;
   const bool is_inline =
       rule.direction == program::Direction::kIn && bytes <= program::kInlineLimit && bytes != 0 && !packed_;
-  prepared_[index] = {is_inline ? Place::kInline : Place::kStaged, argument.data, 0, bytes, nullptr, 0};
+  prepared_[index] = {is_inline ? Place::kInline : Place::kStaged, argument.data, 0, bytes, nullptr, 0, argument.dtype};
   copied_bytes_ += bytes;
   return true;
 }
@@ -304,6 +289,7 @@ void Launcher::FillHeader() {
 
 // The plan's rough count with every dynamic dim at 1, times the dims, at about 5 operations per nanosecond.
 void Launcher::EstimateWork() noexcept {
+  longest_ns_ = 0;
   constexpr double kOperationsPerMicrosecond = 5000;
   if (program_->open_ended()) {
     estimated_us_ = std::numeric_limits<double>::infinity();

@@ -51,6 +51,18 @@ class Launcher {
   base::Status Run(const CallOptions& options);
   // Prepares and runs one launch that is timed leaf by leaf. kUnsupported unless the library is the mock.
   base::Result<LaunchProfile> Profile(std::span<const ArgumentView> arguments, const CallOptions& options);
+  // The call that brings the tensors of the last Prepare again, from its checks to its end, when it is short and
+  // nothing is in flight. False: nothing was done; Prepare and Run are to be called.
+  bool TryRepeat(std::span<ResidentTensor* const> tensors, base::Status* status);
+  // The same for a call with host tensors of the shapes and with the numbers of the last one.
+  bool TryRepeat(std::span<const ArgumentView> arguments, base::Status* status);
+  // Launches it and leaves it in the queue, without a record of it, to the thread that waits for it. Over the mock
+  // only.
+  bool TryLeave(std::span<ResidentTensor* const> tensors, base::Status* status);
+  // Runs what was left. False: it has not ended, or not well; MakeOrdinary and ask its record.
+  bool WaitLeft();
+  // Makes what was left an ordinary submitted launch, before anything else happens in the worker.
+  std::shared_ptr<PendingLaunch> MakeOrdinary();
   base::Result<std::shared_ptr<PendingLaunch>> RunAsync(const Interrupt& interrupt);
   // Queues the fetch and the event of a launch that was left without them. On failure it has ended.
   base::Status Seal(const std::shared_ptr<PendingLaunch>& pending, const Interrupt& interrupt);
@@ -66,6 +78,11 @@ class Launcher {
   static constexpr double kMicrosecondsPerByte = 1e-4;
   // A submitted launch of less work is best run by the thread that waits for it.
   static constexpr double kWaiterMicroseconds = 50;
+  // Waiting for less work needs no interrupt.
+  static constexpr double kShortMicroseconds = 50;
+  // Work below this is run by the thread that waits for it, without a look at the interrupt: should the estimate be
+  // wrong by a factor of ten, an interrupt is still seen within 100 ms.
+  static constexpr double kInlineMicroseconds = 10'000;
 
   enum class Place : uint8_t { kScalar, kResident, kInline, kStaged };
   struct Prepared {
@@ -74,14 +91,29 @@ class Launcher {
     uint64_t address = 0;  // on the device
     uint64_t bytes = 0;
     ResidentTensor* tensor = nullptr;
-    uint64_t serial = 0;  // of the tensor
+    uint64_t serial = 0;                           // of the tensor
+    program::DType dtype = program::DType::kFp32;  // of a host tensor
   };
 
   base::Status CheckOpen() const;
   // The block of the last Prepare serves these arguments as it is: the same resident tensors, alive, and nothing that
   // the block depends on has changed.
   bool IsRepeat(std::span<const ArgumentView> arguments) const noexcept;
+  // What the block depends on besides the tensors is as it was.
+  bool BlockStands() const noexcept;
   bool MayRepeat() const noexcept;
+  // The tensors are those of the last call, and all is as a short call needs it.
+  bool FitsRepeat(std::span<ResidentTensor* const> tensors) const noexcept;
+  bool StandsForShortCall() const noexcept;
+  // One argument differs from that of the last call at most in where its host memory is, which is noted.
+  bool TakeAgain(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
+  bool HostIsAsBefore(const Prepared& prepared, const ParameterRule& rule, const ArgumentView& argument) const noexcept;
+  base::Status RunAgain();
+  bool ContextIsCurrent() const noexcept;
+  // Puts the block as it stands into the queue.
+  base::Status LaunchAgain();
+  bool IsShort() const noexcept;
+  bool WritesOneHostTensor() const noexcept;
   // Checks and notes one argument. False: it does not fit.
   bool ReadArgument(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
   bool ReadHost(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
@@ -111,7 +143,9 @@ class Launcher {
     return packed_ ? packed_->bytes() : std::span<std::byte>(block_, header().bytes);
   }
   uint32_t blocks() const noexcept { return packed_ ? packed_->blocks() : 1; }
-  base::Status WaitForEnd(const CallOptions& options);
+  base::Status WaitForEnd(const CallOptions& options, bool run_inline);
+  // Of a call: whether the mock is to run what was prepared on the calling thread.
+  bool RunsInline() const noexcept;
   base::Status RunTimed(const CallOptions& options);
   void WriteSpans(const RoundTimes& times, int64_t begin, int64_t launched, int64_t ended) const;
   base::Status Unfinished(WaitEnd end, base::Status cause);
@@ -127,10 +161,14 @@ class Launcher {
   WorkerState* state_;
   std::shared_ptr<const program::Image> image_;
   DeviceProgram* program_;
-  const Signature signature_;
+  const std::shared_ptr<const Signature> shared_signature_;
+  const Signature& signature_;
   std::atomic<bool> open_{true};
   bool prepared_ok_ = false;
-  bool may_repeat_ = false;  // the block holds what the last Prepare put there, for resident tensors only
+  bool may_repeat_ = false;    // the block holds what the last Prepare put there, for resident tensors only
+  bool short_repeat_ = false;  // and TryRepeat may run it
+  bool short_call_ = false;  // the block serves a short call with the same shapes and numbers once host data is put in
+  acl_abi::aclrtFuncHandle function_ = nullptr;
   std::vector<Prepared> prepared_;
   std::vector<int64_t> symbols_;
   std::vector<int64_t> scalars_;  // integer ones; 0 for the others
@@ -140,6 +178,7 @@ class Launcher {
   std::vector<int64_t> expr_values_;
   workspace::Budget budget_;
   double estimated_us_ = 0;
+  int64_t longest_ns_ = 0;  // that a call with these sizes has waited
   uint64_t copied_bytes_ = 0;
   // Monotonic nanoseconds inside the last Prepare, while timing marks are on.
   struct PrepareMarks {

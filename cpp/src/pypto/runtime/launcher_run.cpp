@@ -1,4 +1,5 @@
 // Launching what was prepared: copies, launch, wait, and what follows when the wait does not succeed.
+#include <algorithm>
 #include <new>
 
 #include "pypto/acl/errors.h"
@@ -26,8 +27,9 @@ Status Launcher::Run(const CallOptions& options) {
   if (options.times != nullptr || TraceOn()) [[unlikely]]
     return RunTimed(options);
   PYPTO_RETURN_IF_ERROR(CopyIn());
+  const bool run_inline = RunsInline();
   PYPTO_RETURN_IF_ERROR(Launch());
-  PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+  PYPTO_RETURN_IF_ERROR(WaitForEnd(options, run_inline));
   PYPTO_RETURN_IF_ERROR(CopyOut());
   if (header().flags != 0) [[unlikely]]
     WriteRecords(header().tasks_address, budget_);
@@ -39,11 +41,12 @@ Status Launcher::RunTimed(const CallOptions& options) {
   PYPTO_RETURN_IF_ERROR(CopyIn());
   const int64_t copied = base::MonotonicNanoseconds();
   int64_t between_events = 0;
+  const bool run_inline = RunsInline();
   if (packed_) {
     PYPTO_ASSIGN_OR_RETURN(between_events, RunBetweenEvents(options));
   } else {
     PYPTO_RETURN_IF_ERROR(Launch());
-    PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+    PYPTO_RETURN_IF_ERROR(WaitForEnd(options, run_inline));
   }
   const int64_t ended = base::MonotonicNanoseconds();
   PYPTO_RETURN_IF_ERROR(CopyOut());
@@ -70,7 +73,7 @@ Result<int64_t> Launcher::RunBetweenEvents(const CallOptions& options) {
   PYPTO_RETURN_IF_ERROR(acl::RecordEvent(table, begin, stream));
   PYPTO_RETURN_IF_ERROR(Launch());
   const Status recorded = acl::RecordEvent(table, end, stream);
-  PYPTO_RETURN_IF_ERROR(WaitForEnd(options));
+  PYPTO_RETURN_IF_ERROR(WaitForEnd(options, false));
   PYPTO_RETURN_IF_ERROR(recorded);
   PYPTO_ASSIGN_OR_RETURN(const float milliseconds, acl::ElapsedMilliseconds(table, begin, end));
   Status closed = begin.Close();
@@ -174,11 +177,20 @@ Status Launcher::LaunchWithKernelArgs() {
   return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithConfig));
 }
 
-Status Launcher::WaitForEnd(const CallOptions& options) {
+bool Launcher::RunsInline() const noexcept {
+  constexpr int64_t kLongest = 50'000'000;
+  return state_->table().is_mock() && longest_ns_ < kLongest && EstimatedMicroseconds() < kInlineMicroseconds;
+}
+
+Status Launcher::WaitForEnd(const CallOptions& options, bool run_inline) {
   Status cause;
-  const WaitEnd end = state_->session().Wait(state_->config().timeout_ms, options.interrupt, &cause);
+  const bool sliced = options.interrupt.should_stop != nullptr;
+  const int64_t begin = sliced ? base::MonotonicNanoseconds() : 0;
+  const Interrupt& interrupt = run_inline ? Interrupt{} : options.interrupt;
+  const WaitEnd end = state_->session().Wait(state_->config().timeout_ms, interrupt, &cause);
   if (end != WaitEnd::kDone) [[unlikely]]
     return Unfinished(end, std::move(cause));
+  if (sliced) longest_ns_ = std::max(longest_ns_, base::MonotonicNanoseconds() - begin);
   state_->MarkIdle();
   return base::OkStatus();
 }

@@ -1,6 +1,8 @@
 // The handle of a registered program: enters its worker and lets the launcher work.
 #include "pypto/runtime/registration.h"
 
+#include <algorithm>
+
 #include "pypto/runtime/launcher.h"
 #include "pypto/runtime/worker.h"
 
@@ -21,6 +23,8 @@ bool Registration::is_open() const noexcept { return launcher_->is_open(); }
 Status Registration::Call(std::span<const ArgumentView> arguments, const CallOptions& options) {
   const WorkerEntry entry(*worker_, options.interrupt);
   PYPTO_RETURN_IF_ERROR(entry.status());
+  Status status;
+  if (options.times == nullptr && launcher_->TryRepeat(arguments, &status)) return status;
   PYPTO_RETURN_IF_ERROR(launcher_->Prepare(arguments));
   return launcher_->Run(options);
 }
@@ -38,6 +42,42 @@ Status Registration::Prepare(std::span<const ArgumentView> arguments) { return l
 double Registration::EstimatedMicroseconds() const noexcept { return launcher_->EstimatedMicroseconds(); }
 
 Status Registration::Run(const CallOptions& options) { return launcher_->Run(options); }
+
+bool Registration::TryRepeat(std::span<ResidentTensor* const> tensors, Status* status) {
+  return launcher_->TryRepeat(tensors, status);
+}
+
+bool Registration::TryRepeat(std::span<const ArgumentView> arguments, Status* status) {
+  return launcher_->TryRepeat(arguments, status);
+}
+
+uint64_t Registration::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
+  if (!launcher_->TryLeave(tensors, status) || !status->ok()) return 0;
+  worker_->left_launcher_ = launcher_.get();
+  return ++worker_->left_ticket_;
+}
+
+bool Registration::WaitLeft(uint64_t ticket) {
+  // Not through the worker's own door, which would make it an ordinary launch.
+  Worker& worker = *worker_;
+  if (!worker.gate_.TryEnter()) return false;
+  const bool left = worker.left_launcher_ != nullptr && worker.left_ticket_ == ticket;
+  const bool ended = left && launcher_->WaitLeft();
+  if (ended) worker.left_launcher_ = nullptr;
+  worker.gate_.Leave();
+  return ended;
+}
+
+Result<std::shared_ptr<Completion>> Registration::TakeLeft(uint64_t ticket, const Interrupt& interrupt) {
+  const WorkerEntry entry(*worker_, interrupt);
+  PYPTO_RETURN_IF_ERROR(entry.status());
+  auto& kept = worker_->kept_left_;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& item) { return item.first == ticket; });
+  if (found == kept.end()) return std::shared_ptr<Completion>();
+  std::shared_ptr<PendingLaunch> pending = std::move(found->second);
+  kept.erase(found);
+  return std::make_shared<Completion>(shared_from_this(), std::move(pending));
+}
 
 Result<std::shared_ptr<Completion>> Registration::RunAsync(const Interrupt& interrupt) {
   PYPTO_ASSIGN_OR_RETURN(std::shared_ptr<PendingLaunch> pending, launcher_->RunAsync(interrupt));

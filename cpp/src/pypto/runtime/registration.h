@@ -65,6 +65,22 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   // In an entered worker: Prepare and Run, each leaf timed.
   base::Result<LaunchProfile> RunProfiled(std::span<const ArgumentView> arguments, const CallOptions& options = {});
 
+  // In an entered worker: Prepare and Run in one, for a short call that brings the tensors of the last one again while
+  // nothing is in flight. False: nothing was done, and they are to be called.
+  bool TryRepeat(std::span<ResidentTensor* const> tensors, base::Status* status);
+  // The same for a call with host tensors of the shapes and with the numbers of the last one.
+  bool TryRepeat(std::span<const ArgumentView> arguments, base::Status* status);
+
+  // In an entered worker: Submit for a short call that brings the tensors of the last one again while nothing is in
+  // flight. The launch is left to the thread that waits for it; nothing is recorded of it until somebody else enters
+  // the worker. Its ticket, or 0: with an ok status nothing was done and Submit is to be called. The caller keeps this
+  // object and the tensors until the launch has ended.
+  uint64_t TryLeave(std::span<ResidentTensor* const> tensors, base::Status* status);
+  // Enters the worker and runs the launch here; true when it has ended well. False: TakeLeft stands for it.
+  bool WaitLeft(uint64_t ticket);
+  // Enters the worker. The launch as an ordinary one; null when it was taken before.
+  base::Result<std::shared_ptr<Completion>> TakeLeft(uint64_t ticket, const Interrupt& interrupt = {});
+
   // Shapes of the trailing outputs that `given` leaves out. kTypeMismatch when one of them is not a pure output or its
   // dims do not follow from the others. Needs no entered worker.
   base::Result<std::vector<OutputShape>> InferOutputs(std::span<const ArgumentView> given) const;

@@ -121,6 +121,13 @@ Status TensorRegistry::ExplainDead(const char* what, const ResidentTensor& tenso
                     tensor.is_view() ? " (a view ends with its base)" : "", reused);
 }
 
+std::string TensorRegistry::NameOf(uint64_t address) const {
+  const auto found = entries_.find(address);
+  if (found == entries_.end() || found->second.tensor == nullptr) return "raw buffer";
+  const ResidentTensor& tensor = *found->second.tensor;
+  return "tensor " + ShapeText(tensor.shape()) + " DT_" + std::string(program::InfoOf(tensor.dtype()).name);
+}
+
 std::vector<uint64_t> TensorRegistry::TakeDropped() {
   std::vector<uint64_t> addresses;
   for (ResidentTensor* tensor : queue_->Take()) {

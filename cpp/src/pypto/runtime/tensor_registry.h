@@ -46,6 +46,9 @@ class TensorRegistry {
   }
   [[gnu::cold]] base::Status ExplainDead(const char* what, const ResidentTensor& tensor) const;
 
+  // "tensor [256] DT_FP32" for the start of a live one.
+  std::string NameOf(uint64_t address) const;
+
   // Whether dropped tensors wait to be freed: one relaxed load.
   bool HasDropped() const noexcept { return queue_->pending(); }
   // Forgets tensors whose last reference is gone; the caller frees the memory at these addresses.

@@ -91,6 +91,17 @@ Result<std::shared_ptr<Registration>> Worker::Register(std::shared_ptr<const pro
   return RegisterEntered(std::move(image));
 }
 
+std::shared_ptr<Registration> Worker::TryRegister(const std::shared_ptr<const program::Image>& image) {
+  if (!TryEnter()) return nullptr;
+  std::shared_ptr<Registration> made;
+  if (state_->CheckUsable().ok() && !state_->stream_busy() && state_->programs().Has(image->fingerprint)) {
+    Result<std::shared_ptr<Registration>> registered = RegisterEntered(image);
+    if (registered.ok()) made = std::move(registered).value();
+  }
+  Leave();
+  return made;
+}
+
 Result<std::shared_ptr<Registration>> Worker::RegisterEntered(std::shared_ptr<const program::Image> image) {
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   state_->TakeInDropped();
@@ -118,6 +129,11 @@ Result<std::shared_ptr<Registration>> Worker::SharedRegistration(std::shared_ptr
   PYPTO_ASSIGN_OR_RETURN(std::shared_ptr<Registration> made, RegisterEntered(std::move(image)));
   shared_.push_back(made);
   return made;
+}
+
+void Worker::KeepLeft() {
+  Launcher* launcher = std::exchange(left_launcher_, nullptr);
+  kept_left_.emplace_back(left_ticket_, launcher->MakeOrdinary());
 }
 
 Status Worker::Synchronize(std::optional<int64_t> timeout_ms, const Interrupt& interrupt) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pypto/base/status.h"
@@ -24,7 +25,9 @@ class Session;
 
 namespace pypto::runtime {
 
+class Launcher;
 class WorkerState;
+struct PendingLaunch;
 
 // Contiguous host memory with a shape.
 struct HostTensorView {
@@ -67,9 +70,19 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   void* LibrarySymbol(const char* name) const noexcept;  // the mock's side door
   std::string soc_name() const;
 
-  bool TryEnter() noexcept { return gate_.TryEnter(); }
+  bool TryEnter() {
+    if (!gate_.TryEnter()) return false;
+    if (left_launcher_ != nullptr) [[unlikely]]
+      KeepLeft();
+    return true;
+  }
   // False: interrupted, not inside.
-  bool Enter(const Interrupt& interrupt = {}) noexcept { return gate_.Enter(interrupt); }
+  bool Enter(const Interrupt& interrupt = {}) {
+    if (!gate_.Enter(interrupt)) return false;
+    if (left_launcher_ != nullptr) [[unlikely]]
+      KeepLeft();
+    return true;
+  }
   void Leave() noexcept { gate_.Leave(); }
 
   // Raw device memory. kInvalidArgument: bytes <= 0; an address that is not the start of a live raw allocation.
@@ -83,6 +96,11 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   // uploaded before it returns. Nothing stays allocated on failure.
   base::Result<TensorRef> AllocTensor(std::span<const int64_t> shape, program::DType dtype,
                                       const HostTensorView* init = nullptr, const Interrupt& interrupt = {});
+  // The same for what the pool has, while nobody is inside and nothing is in flight: it waits for nothing, so that a
+  // holder of the GIL may keep it. Empty, or false: nothing was done, ask the other.
+  base::Result<TensorRef> TryAllocTensor(std::span<const int64_t> shape, program::DType dtype,
+                                         const HostTensorView* init = nullptr);
+  bool TryFreeTensor(ResidentTensor& tensor);
   // Again on a freed one, or on one whose worker opening has closed: no-op. kInvalidArgument: a view, or another
   // worker's tensor.
   base::Status FreeTensor(ResidentTensor& tensor, const Interrupt& interrupt = {});
@@ -99,6 +117,9 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   // A new handle; the program is loaded when no handle of the same fingerprint is open.
   base::Result<std::shared_ptr<Registration>> Register(std::shared_ptr<const program::Image> image,
                                                        const Interrupt& interrupt = {});
+  // Register for a program that is loaded, while nobody is inside and nothing is in flight: it waits for nothing, so
+  // that a holder of the GIL may keep it. Null: ask Register.
+  std::shared_ptr<Registration> TryRegister(const std::shared_ptr<const program::Image>& image);
   // One handle for all who ask: the open one that somebody still holds, else a new one.
   base::Result<std::shared_ptr<Registration>> SharedRegistration(std::shared_ptr<const program::Image> image,
                                                                  const Interrupt& interrupt = {});
@@ -117,18 +138,25 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   friend class Completion;
   explicit Worker(RunConfig config);
   base::Result<std::shared_ptr<Registration>> RegisterEntered(std::shared_ptr<const program::Image> image);
+  base::Result<TensorRef> AllocPooled(std::span<const int64_t> shape, program::DType dtype, const HostTensorView* init);
+  // The launch that was left becomes an ordinary one, kept for whoever has its ticket: done first by whoever enters.
+  void KeepLeft();
 
   RunConfig config_;
   uint64_t id_;
   WorkerGate gate_;
   std::unique_ptr<WorkerState> state_;
   std::vector<std::weak_ptr<Registration>> shared_;
+  // A short submitted launch that its waiter is to run; null: none. See Registration::TryLeave.
+  Launcher* left_launcher_ = nullptr;
+  uint64_t left_ticket_ = 0;  // of the last one
+  std::vector<std::pair<uint64_t, std::shared_ptr<PendingLaunch>>> kept_left_;
 };
 
 // Enters a worker for a scope.
 class WorkerEntry {
  public:
-  explicit WorkerEntry(Worker& worker, const Interrupt& interrupt = {}) noexcept
+  explicit WorkerEntry(Worker& worker, const Interrupt& interrupt = {})
       : worker_(worker), inside_(worker.Enter(interrupt)) {}
   WorkerEntry(const WorkerEntry&) = delete;
   WorkerEntry& operator=(const WorkerEntry&) = delete;

@@ -152,8 +152,7 @@ Result<TensorRef> Worker::AllocTensor(std::span<const int64_t> shape, program::D
   const acl::ContextScope scope(state_->table(), state_->session().context());
   PYPTO_RETURN_IF_ERROR(scope.status());
   DeviceAllocator& allocator = state_->allocator();
-  PYPTO_ASSIGN_OR_RETURN(const uint64_t address,
-                         allocator.Allocate(bytes, MemoryKind::kResident, "tensor " + TensorText(shape, dtype)));
+  PYPTO_ASSIGN_OR_RETURN(const uint64_t address, allocator.Allocate(bytes, MemoryKind::kResident, {}));
   if (init != nullptr) {
     Status uploaded = Upload(state_.get(), address, init->data, bytes);
     if (!uploaded.ok()) {
@@ -162,6 +161,41 @@ Result<TensorRef> Worker::AllocTensor(std::span<const int64_t> shape, program::D
     }
   }
   return state_->registry().AddTensor(address, bytes, shape, dtype);
+}
+
+Result<TensorRef> Worker::TryAllocTensor(std::span<const int64_t> shape, program::DType dtype,
+                                         const HostTensorView* init) {
+  if (!TryEnter()) return TensorRef();
+  Result<TensorRef> tensor = AllocPooled(shape, dtype, init);
+  Leave();
+  return tensor;
+}
+
+Result<TensorRef> Worker::AllocPooled(std::span<const int64_t> shape, program::DType dtype,
+                                      const HostTensorView* init) {
+  if (!state_->IsQuiet()) return TensorRef();
+  const Result<uint64_t> bytes = BytesOfShape(shape, dtype);
+  if (!bytes.ok() || (init != nullptr && !CheckSame("", shape, dtype, *init).ok())) return TensorRef();
+  const acl::ContextScope scope(state_->table(), state_->session().context());
+  const uint64_t address = scope.status().ok() ? state_->allocator().TakePooled(*bytes) : 0;
+  if (address == 0) return TensorRef();
+  if (init != nullptr) {
+    Status uploaded = Upload(state_.get(), address, init->data, *bytes);
+    if (!uploaded.ok()) {
+      uploaded.Attach(state_->allocator().Free(address));
+      return uploaded;
+    }
+  }
+  return state_->registry().AddTensor(address, *bytes, shape, dtype);
+}
+
+bool Worker::TryFreeTensor(ResidentTensor& tensor) {
+  if (!TryEnter()) return false;
+  const bool own = tensor.worker_id() == id_ && !tensor.is_view() && tensor.is_alive();
+  const bool freed = own && state_->IsQuiet() && state_->allocator().ReturnPooled(tensor.address());
+  if (freed) state_->registry().RemoveTensor(tensor);
+  Leave();
+  return freed;
 }
 
 Status Worker::FreeTensor(ResidentTensor& tensor, const Interrupt& interrupt) {

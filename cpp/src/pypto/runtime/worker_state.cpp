@@ -50,6 +50,7 @@ Status WorkerState::Adopt(Result<std::unique_ptr<DeviceSession>> session) {
   session_ = std::move(session).value();
   counters_ = {};
   allocator_ = std::make_unique<DeviceAllocator>(table(), PoolingAllowed(table()), &counters_);
+  allocator_->NameHolders([this](uint64_t address) { return registry_.NameOf(address); });
   programs_ = std::make_unique<ProgramCache>(table(), allocator_.get(), &counters_);
   registry_.SetSession(NextSession());
   {

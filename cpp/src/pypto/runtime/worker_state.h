@@ -50,6 +50,11 @@ class WorkerState {
     }
     return ExplainUnusable();
   }
+  // Usable, nothing in flight and nothing dropped that is still to be freed.
+  bool IsQuiet() const noexcept {
+    return usable_.load(std::memory_order_relaxed) && base::ProcessGeneration() == generation_ && !stream_busy_ &&
+           !registry_.HasDropped() && !launchers_dropped_.load(std::memory_order_relaxed);
+  }
   // Opened by a process that this one was forked from.
   bool IsForked() const noexcept { return generation_ != 0 && base::ProcessGeneration() != generation_; }
   const RunConfig& config() const noexcept { return config_; }

@@ -1,0 +1,183 @@
+// A call that brings the tensors of the last one again: the launch block stands, and a short call takes no long way.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "pypto/acl/errors.h"
+#include "pypto/runtime/launcher.h"
+#include "pypto/runtime/trace.h"
+
+namespace pypto::runtime {
+
+using base::Status;
+
+bool Launcher::BlockStands() const noexcept {
+  if (TraceOn() || log::Enabled(log::Level::kInfo)) return false;
+  const auto& head = *reinterpret_cast<const program::LaunchHeader*>(block_);
+  return budget_.total_bytes == 0 || head.workspace_address == state_->workspace_address();
+}
+
+bool Launcher::IsRepeat(std::span<const ArgumentView> arguments) const noexcept {
+  if (!may_repeat_ || arguments.size() != prepared_.size() || !BlockStands()) return false;
+  const uint64_t session = state_->registry().session();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].kind != ArgumentKind::kResident) return false;
+    const ResidentTensor& tensor = *arguments[i].tensor;
+    if (tensor.serial() != prepared_[i].serial || tensor.session() != session) return false;
+  }
+  return true;
+}
+
+bool Launcher::MayRepeat() const noexcept {
+  if (packed_ || reinterpret_cast<const program::LaunchHeader*>(block_)->flags != 0) return false;
+  return std::all_of(prepared_.begin(), prepared_.end(),
+                     [](const Prepared& prepared) { return prepared.place == Place::kResident; });
+}
+
+bool Launcher::IsShort() const noexcept {
+  const double microseconds = estimated_us_ + static_cast<double>(copied_bytes_) * kMicrosecondsPerByte;
+  return !packed_ && reinterpret_cast<const program::LaunchHeader*>(block_)->flags == 0 &&
+         microseconds < kShortMicroseconds && !state_->config().timeout_ms && WritesOneHostTensor() &&
+         state_->table().launch_route() == acl::LaunchRoute::kHostArgs;
+}
+
+// Or none: host tensors that are written may not overlap each other.
+bool Launcher::WritesOneHostTensor() const noexcept {
+  size_t written = 0;
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    const bool host = prepared_[i].place == Place::kInline || prepared_[i].place == Place::kStaged;
+    if (host && signature_.rules()[i].writes()) ++written;
+  }
+  return written <= 1;
+}
+
+bool Launcher::StandsForShortCall() const noexcept { return state_->IsQuiet() && is_open() && BlockStands(); }
+
+bool Launcher::FitsRepeat(std::span<ResidentTensor* const> tensors) const noexcept {
+  if (!short_repeat_ || tensors.size() != prepared_.size() || !StandsForShortCall()) return false;
+  const uint64_t session = state_->registry().session();
+  const Prepared* prepared = prepared_.data();
+  for (const ResidentTensor* tensor : tensors) {
+    if (tensor->serial() != prepared->serial || tensor->session() != session) return false;
+    ++prepared;
+  }
+  return true;
+}
+
+bool Launcher::ContextIsCurrent() const noexcept {
+  acl_abi::aclrtContext current = nullptr;
+  const acl::aclError code = state_->table().aclrtGetCurrentContext(&current);
+  return code == acl_abi::kSuccess && current == state_->session().context().raw();
+}
+
+Status Launcher::LaunchAgain() {
+  const acl::Table& table = state_->table();
+  acl_abi::aclrtLaunchKernelCfg* const no_config = nullptr;
+  acl_abi::aclrtPlaceHolderInfo* const no_holders = nullptr;
+  const acl::aclError code = table.aclrtLaunchKernelWithHostArgs(function_, 1u, state_->session().stream().raw(),
+                                                                 no_config, block_, header().bytes, no_holders, 0u);
+  if (code != acl_abi::kSuccess) [[unlikely]] {
+    return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
+  }
+  state_->MarkLaunched();
+  return base::OkStatus();
+}
+
+Status Launcher::RunAgain() {
+  PYPTO_RETURN_IF_ERROR(LaunchAgain());
+  const acl::Table& table = state_->table();
+  const acl::aclError code = table.aclrtSynchronizeStream(state_->session().stream().raw());
+  if (code != acl_abi::kSuccess) [[unlikely]] {
+    return Unfinished(WaitEnd::kFailed, acl::ToStatus(table, code, acl::CallId::aclrtSynchronizeStream));
+  }
+  state_->MarkIdle();
+  return base::OkStatus();
+}
+
+bool Launcher::TryRepeat(std::span<ResidentTensor* const> tensors, Status* status) {
+  if (!FitsRepeat(tensors) || !ContextIsCurrent()) return false;
+  *status = RunAgain();
+  return true;
+}
+
+bool Launcher::HostIsAsBefore(const Prepared& prepared, const ParameterRule& rule,
+                              const ArgumentView& argument) const noexcept {
+  if (argument.dtype != prepared.dtype || argument.rank != rule.rank) return false;
+  for (size_t i = 0; i < argument.rank; ++i) {
+    const int64_t dim = rule.dims[i];
+    if (argument.shape[i] != (dim >= 0 ? dim : symbols_[static_cast<size_t>(~dim)])) return false;
+  }
+  return argument.data != nullptr;
+}
+
+bool Launcher::TakeAgain(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept {
+  Prepared& prepared = prepared_[index];
+  switch (argument.kind) {
+    case ArgumentKind::kResident:
+      return prepared.place == Place::kResident && argument.tensor->serial() == prepared.serial &&
+             argument.tensor->session() == state_->registry().session();
+    case ArgumentKind::kHost:
+      if (prepared.place != Place::kInline && prepared.place != Place::kStaged) return false;
+      // A submitted launch has taken the staging along.
+      if (prepared.place == Place::kStaged && set_ == nullptr) return false;
+      if (!HostIsAsBefore(prepared, rule, argument)) return false;
+      prepared.host = argument.data;
+      if (prepared.place == Place::kInline) {
+        std::memcpy(block_ + (slots()[index] & ~program::kInlineFlag), argument.data, prepared.bytes);
+      }
+      return true;
+    case ArgumentKind::kInt:
+      return !rule.is_tensor && rule.scalar_kind == program::ScalarKind::kInt &&
+             slots()[index] == static_cast<uint64_t>(argument.int_value);
+    case ArgumentKind::kFloat:
+      return !rule.is_tensor && rule.scalar_kind != program::ScalarKind::kInt &&
+             slots()[index] == std::bit_cast<uint64_t>(argument.float_value);
+  }
+  return false;
+}
+
+bool Launcher::TryRepeat(std::span<const ArgumentView> arguments, Status* status) {
+  if (!short_call_ || arguments.size() != prepared_.size() || !StandsForShortCall()) return false;
+  // What is noted of a call that does not fit in the end is of no use to anybody: Prepare notes it all anew.
+  const std::span<const ParameterRule> rules = signature_.rules();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!TakeAgain(i, rules[i], arguments[i])) return false;
+  }
+  if (!ContextIsCurrent()) return false;
+  *status = CopyIn();
+  if (status->ok()) [[likely]]
+    *status = RunAgain();
+  if (status->ok()) [[likely]]
+    *status = CopyOut();
+  return true;
+}
+
+bool Launcher::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
+  if (!FitsRepeat(tensors) || !state_->table().is_mock() || !ContextIsCurrent()) return false;
+  header().serial = state_->NextSerial();
+  *status = LaunchAgain();
+  return true;
+}
+
+bool Launcher::WaitLeft() {
+  if (!state_->CheckUsable().ok() || !ContextIsCurrent()) return false;
+  // A failure stays with the stream: it is found again with the record.
+  if (state_->table().aclrtSynchronizeStream(state_->session().stream().raw()) != acl_abi::kSuccess) return false;
+  state_->MarkIdle();
+  return true;
+}
+
+std::shared_ptr<PendingLaunch> Launcher::MakeOrdinary() {
+  if (state_->CheckUsable().ok()) {
+    const acl::ContextScope scope(state_->table(), state_->session().context());
+    // Without room for what the device writes, a later fault may take this launch along; it runs all the same.
+    const Status ignored = scope.status().ok() ? ReserveFetch() : scope.status();
+    static_cast<void>(ignored);
+  }
+  std::shared_ptr<PendingLaunch> pending = MakePending({});
+  state_->AddPending(pending);
+  state_->LeaveUnsealed(pending);
+  return pending;
+}
+
+}  // namespace pypto::runtime
