@@ -2,6 +2,7 @@
 #include "pypto/mock_acl/device.h"
 
 #include "pypto/mock_acl/mock_log.h"
+#include "pypto/mock_acl/stream.h"
 
 namespace pypto::mock {
 
@@ -21,6 +22,17 @@ bool Device::Start() {
   cores_ = MakeKernelCores(settings_.cores, settings_.strict_seed);
   memory_ = std::move(memory);
   return true;
+}
+
+void Device::LetIn(Stream* stream) {
+  Stream* alone = alone_.load(std::memory_order_relaxed);
+  if (alone == nullptr) {
+    alone_.store(stream, std::memory_order_seq_cst);
+    return;
+  }
+  several_ = true;
+  alone_.store(nullptr, std::memory_order_seq_cst);
+  alone->WaitForShortLaunch();
 }
 
 uint64_t Device::HardwareSyncAddress() {

@@ -18,6 +18,7 @@
 namespace pypto::mock {
 
 class Context;
+class Stream;
 
 inline constexpr uint32_t kMaxStreams = 1984;
 inline constexpr uint32_t kMaxEvents = 65536;
@@ -33,9 +34,9 @@ class Device {
   bool Start();
   bool started() const noexcept { return memory_ != nullptr; }
   // One launch at a time: waits for a launch of another stream.
-  int32_t RunKernel(const KernelImage& image, std::string_view kernel, uint32_t blocks,
+  int32_t RunKernel(Stream* stream, const KernelImage& image, std::string_view kernel, uint32_t blocks,
                     std::span<const std::byte> arguments, const std::atomic<bool>& abort, std::string* message) {
-    running_.Acquire();
+    AcquireCores(stream);
     int32_t code = TakeKernelFault();
     if (code == 0) [[likely]] {
       try {
@@ -44,22 +45,26 @@ class Device {
         code = acl_abi::kErrorBadAlloc;
       }
     }
-    kernels_run_.store(kernels_run() + 1, std::memory_order_relaxed);
+    CountKernel();
     running_.Release();
     return code;
   }
-
   // The launch as a whole, when it is a short one that the cores have run before. False: nothing was done.
-  bool RunAgain(const KernelImage& image, std::span<const std::byte> arguments,
-                const std::atomic<bool>& abort) noexcept {
-    running_.Acquire();
-    const bool ran =
-        kernel_faults.load(std::memory_order_relaxed) == 0 && cores_->RunAgain(image, arguments, *memory_, abort);
-    if (ran) [[likely]]
-      kernels_run_.store(kernels_run() + 1, std::memory_order_relaxed);
+  bool RunAgain(Stream* stream, const KernelImage& image, std::span<const std::byte> arguments,
+                const std::atomic<bool>& abort) {
+    AcquireCores(stream);
+    const bool ran = RunOnCoresAgain(image, arguments, abort);
     running_.Release();
     return ran;
   }
+  // The same for a stream whose execution lock is in the state for short launches: where no other stream has run a
+  // kernel, that lock guards the cores. Never waits.
+  bool RunShort(const Stream* stream, const KernelImage& image, std::span<const std::byte> arguments,
+                const std::atomic<bool>& abort) {
+    return alone_.load(std::memory_order_seq_cst) == stream && RunOnCoresAgain(image, arguments, abort);
+  }
+  // The stream is closed and runs nothing.
+  void Forget(Stream* stream) noexcept { alone_.compare_exchange_strong(stream, nullptr); }
 
   // A word of device memory of the mock's own; kernels here do not use it. 0 when there is no room.
   uint64_t HardwareSyncAddress();
@@ -77,12 +82,32 @@ class Device {
   std::atomic<uint32_t> events{0};
 
  private:
+  void AcquireCores(Stream* stream) {
+    running_.Acquire();
+    if (alone_.load(std::memory_order_relaxed) != stream && !several_) [[unlikely]]
+      LetIn(stream);
+  }
+  // With running_ held: the first stream runs alone, until a second one comes.
+  void LetIn(Stream* stream);
+  bool RunOnCoresAgain(const KernelImage& image, std::span<const std::byte> arguments,
+                       const std::atomic<bool>& abort) noexcept {
+    if (kernel_faults.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      return false;
+    const bool ran = cores_->RunAgain(image, arguments, *memory_, abort);
+    if (ran) [[likely]]
+      CountKernel();
+    return ran;
+  }
+  void CountKernel() noexcept { kernels_run_.store(kernels_run() + 1, std::memory_order_relaxed); }
+
   const int32_t id_;
   const Settings& settings_;
   std::unique_ptr<DeviceMemory> memory_;
   std::unique_ptr<KernelCores> cores_;
   ExecutionLock running_;
-  std::atomic<uint64_t> kernels_run_{0};  // written under running_
+  std::atomic<Stream*> alone_{nullptr};   // may do without running_ for short launches; set under it
+  bool several_ = false;                  // have run kernels: none may. Under running_
+  std::atomic<uint64_t> kernels_run_{0};  // written by who runs one
   uint64_t sync_address_ = 0;             // under the instance's lock
 };
 

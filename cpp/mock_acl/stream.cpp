@@ -49,6 +49,7 @@ void Stream::Close(bool wait_for_work) {
   if (wait_for_work) static_cast<void>(Synchronize(kNoDeadline));
   Abort();
   StopThread();
+  context_->device->Forget(this);
   for (uint64_t i = 0; i < kRingTasks && ring_[i] != nullptr; ++i) {
     Task& task = *ring_[i];
     task.record.Drop();
@@ -99,7 +100,7 @@ bool Stream::discarding() const noexcept {
   if (task.kind != Task::Kind::kLaunch || task.device_arguments != 0) [[unlikely]]
     return false;
   Device& device = *context_->device;
-  if (!device.RunAgain(*task.function->image, {task.arguments, task.argument_bytes}, abort_)) return false;
+  if (!device.RunShort(this, *task.function->image, {task.arguments, task.argument_bytes}, abort_)) return false;
   head_.store(target, std::memory_order_release);
   progress_.NotifyCheap();
   return true;
@@ -108,9 +109,12 @@ bool Stream::discarding() const noexcept {
 aclError Stream::Synchronize(Deadline deadline) {
   const uint64_t target = tail_.load(std::memory_order_acquire);
   if (head_.load(std::memory_order_acquire) < target) {
-    if (deadline == kNoDeadline && services_.strict_seed == 0 && execution_.TryAcquire()) {
+    if (deadline == kNoDeadline && services_.strict_seed == 0 && execution_.TryAcquire(ExecutionLock::kShortLaunch)) {
       const bool drained = DrainOneAgain(target);
-      if (!drained) Drain(target, false);
+      if (!drained) [[unlikely]] {
+        execution_.HoldOn();
+        Drain(target, false);
+      }
       execution_.Release();
       if (drained) [[likely]]
         return error();
@@ -219,11 +223,11 @@ void Stream::RunLaunch(Task& task) {
     }
   }
   const std::span<const std::byte> block(arguments, task.argument_bytes);
-  if (device.RunAgain(*task.function->image, block, abort_)) [[likely]]
+  if (device.RunAgain(this, *task.function->image, block, abort_)) [[likely]]
     return;
   std::string message;
   const int32_t code =
-      device.RunKernel(*task.function->image, task.function->name, task.blocks, block, abort_, &message);
+      device.RunKernel(this, *task.function->image, task.function->name, task.blocks, block, abort_, &message);
   if (code != 0) [[unlikely]] {
     SetError(code, message.empty() ? "kernel '" + task.function->name + "' was made to fail" : std::move(message));
   }

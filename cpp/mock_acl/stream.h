@@ -91,6 +91,7 @@ class Stream : public HandleObject {
   // The process ends: nothing more is run.
   void AbandonForExit() noexcept { abort_.store(true, std::memory_order_seq_cst); }
   bool executing() const noexcept { return execution_.held(); }
+  void WaitForShortLaunch() const noexcept { execution_.WaitForShortLaunch(); }
   // Of persistent and device-only streams: a synchronise returns at once.
   bool NeverWaitedFor() const noexcept {
     return (flags_ & (acl_abi::kStreamPersistent | acl_abi::kStreamCpuSchedule | acl_abi::kStreamDeviceUseOnly)) != 0;

@@ -78,23 +78,36 @@ class WaitPoint {
   std::condition_variable changed_;
 };
 
-// Held while something executes, possibly for long: one atomic exchange to take, one store to give back.
+// Held while something executes, possibly for long: one atomic exchange to take, one store to give back. Who takes it
+// says whether it is for one short launch, which others may wait for without taking the lock.
 class ExecutionLock {
  public:
-  bool TryAcquire() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
+  enum State : uint8_t { kFree, kHeld, kShortLaunch };
+
+  // The exchange comes before what the holder looks at next, in the one order of all threads.
+  bool TryAcquire(State as = kHeld) noexcept {
+    uint8_t free = kFree;
+    return state_.compare_exchange_strong(free, as, std::memory_order_seq_cst, std::memory_order_relaxed);
+  }
   void Acquire() {
     if (TryAcquire()) [[likely]]
       return;
     released_.WaitUntil(kNoDeadline, [this] { return TryAcquire(); });
   }
+  // It turned out to be more than one short launch.
+  void HoldOn() noexcept { state_.store(kHeld, std::memory_order_release); }
   void Release() noexcept {
-    held_.store(false, std::memory_order_release);
+    state_.store(kFree, std::memory_order_release);
     released_.NotifyCheap();
   }
-  bool held() const noexcept { return held_.load(std::memory_order_acquire); }
+  bool held() const noexcept { return state_.load(std::memory_order_acquire) != kFree; }
+  // Until the holder, if any, runs no short launch.
+  void WaitForShortLaunch() const noexcept {
+    while (state_.load(std::memory_order_seq_cst) == kShortLaunch) Pause();
+  }
 
  private:
-  std::atomic<bool> held_{false};
+  std::atomic<uint8_t> state_{kFree};
   WaitPoint released_;
 };
 

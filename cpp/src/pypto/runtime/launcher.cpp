@@ -34,6 +34,7 @@ uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
 
 Launcher::Launcher(WorkerState* state, DeviceProgram* program)
     : state_(state),
+      table_(state->table()),
       image_(program->image_pointer()),
       program_(program),
       shared_signature_(program->signature_pointer()),
@@ -48,6 +49,8 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
   const size_t parameters = signature_.rules().size();
   const size_t symbols = signature_.symbol_count();
   prepared_.resize(parameters);
+  staged_in_.reserve(parameters);
+  staged_out_.reserve(parameters);
   symbols_.resize(symbols);
   resolved_symbols_.resize(symbols);
   scalars_.resize(signature_.scalar_count());
@@ -55,10 +58,7 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
   expr_values_.resize(program->plan().exprs.size());
   const uint64_t fixed = sizeof(LaunchHeader) + 8 * (parameters + symbols);
   inline_begin_ = static_cast<uint32_t>(base::AlignUp(fixed, program::kInlineAlignment));
-  const size_t room = inline_begin_ + parameters * (program::kInlineLimit + program::kInlineAlignment);
-  storage_ = std::make_unique_for_overwrite<std::byte[]>(room + program::kInlineAlignment);
-  block_ = reinterpret_cast<std::byte*>(base::AlignUp(AddressOf(storage_.get()), program::kInlineAlignment));
-  std::memset(block_, 0, inline_begin_);
+  ReserveBlock(inline_begin_);
   auto* head = new (block_) LaunchHeader();
   head->parameter_count = static_cast<uint32_t>(parameters);
   head->symbol_count = static_cast<uint32_t>(symbols);
@@ -69,6 +69,15 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program)
 }
 
 Launcher::~Launcher() = default;
+
+void Launcher::ReserveBlock(size_t room) {
+  auto storage = std::make_unique_for_overwrite<std::byte[]>(room + program::kInlineAlignment);
+  auto* block = reinterpret_cast<std::byte*>(base::AlignUp(AddressOf(storage.get()), program::kInlineAlignment));
+  block_ != nullptr ? std::memcpy(block, block_, inline_begin_) : std::memset(block, 0, inline_begin_);
+  storage_ = std::move(storage);
+  block_ = block;
+  block_room_ = room;
+}
 
 Status Launcher::Close(const Interrupt& interrupt) {
   if (!is_open()) return base::OkStatus();
@@ -126,6 +135,7 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
   if (SizesChanged()) [[unlikely]]
     PYPTO_RETURN_IF_ERROR(ResolveSizes());
   PYPTO_RETURN_IF_ERROR(PlaceArguments());
+  NoteCopies();
   if (packed_) [[unlikely]]
     PYPTO_RETURN_IF_ERROR(packed_->Pack({slots(), prepared_.size()}));
   const bool records = !packed_ && log::Enabled(log::Level::kInfo);
@@ -309,6 +319,9 @@ Status Launcher::PlaceArguments() {
       case Place::kScalar: break;
       case Place::kResident: slots()[i] = prepared.address; break;
       case Place::kInline:
+        if (block_room_ == inline_begin_) [[unlikely]] {
+          ReserveBlock(inline_begin_ + prepared_.size() * (program::kInlineLimit + program::kInlineAlignment));
+        }
         std::memcpy(block_ + next, prepared.host, prepared.bytes);
         slots()[i] = program::kInlineFlag | next;
         end = next + prepared.bytes;

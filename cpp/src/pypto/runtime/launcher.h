@@ -36,6 +36,8 @@ class Launcher {
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
   const program::Image& image() const noexcept { return *image_; }
   const Signature& signature() const noexcept { return signature_; }
+  // Open handles of its program; 0 when it is closed itself.
+  size_t handles_of_program() const noexcept { return program_ != nullptr ? program_->handles : 0; }
   // Idempotent: waits for its work in flight, gives memory and program back. Not waited to the end: still open.
   base::Status Close(const Interrupt& interrupt = {});
   // Closed without asking the library for anything: the process was forked.
@@ -126,12 +128,15 @@ class Launcher {
   base::Status SelectStatistics();
   void EstimateWork() noexcept;
   base::Status PlaceArguments();
+  // Room for the block: header, slots and symbols alone, or with as much inline data as there can be.
+  void ReserveBlock(size_t room);
   base::Status StageArgument(size_t index, Prepared* prepared);
   void FillHeader();
   [[gnu::cold]] void SwitchRecords(bool on);
   base::Status CheckProfiles() const;
   base::Result<LaunchProfile> FetchProfile(uint64_t block);
 
+  void NoteCopies();
   base::Status CopyIn();
   base::Status CopyOut();
   base::Status Launch();
@@ -159,6 +164,7 @@ class Launcher {
   uint64_t* slots() noexcept { return reinterpret_cast<uint64_t*>(block_ + sizeof(program::LaunchHeader)); }
 
   WorkerState* state_;
+  const acl::Table& table_;  // the worker's, while this is open
   std::shared_ptr<const program::Image> image_;
   DeviceProgram* program_;
   const std::shared_ptr<const Signature> shared_signature_;
@@ -180,6 +186,9 @@ class Launcher {
   double estimated_us_ = 0;
   int64_t longest_ns_ = 0;  // that a call with these sizes has waited
   uint64_t copied_bytes_ = 0;
+  uint64_t inline_bytes_ = 0;
+  std::vector<uint32_t> staged_in_;  // parameters to copy
+  std::vector<uint32_t> staged_out_;
   // Monotonic nanoseconds inside the last Prepare, while timing marks are on.
   struct PrepareMarks {
     int64_t begin = 0;
@@ -189,6 +198,7 @@ class Launcher {
   PrepareMarks marks_;
   std::unique_ptr<std::byte[]> storage_;
   std::byte* block_ = nullptr;  // in storage_, aligned for inline data
+  size_t block_room_ = 0;
   uint32_t inline_begin_ = 0;
   std::unique_ptr<PackedArguments> packed_;  // of a device binary built elsewhere
   StagingSet* set_ = nullptr;                // kept between calls; given away by a submitted launch

@@ -11,7 +11,7 @@ namespace pypto::runtime {
 
 using base::Status;
 
-bool Launcher::BlockStands() const noexcept {
+[[gnu::always_inline]] inline bool Launcher::BlockStands() const noexcept {
   if (TraceOn() || log::Enabled(log::Level::kInfo)) return false;
   const auto& head = *reinterpret_cast<const program::LaunchHeader*>(block_);
   return budget_.total_bytes == 0 || head.workspace_address == state_->workspace_address();
@@ -51,9 +51,11 @@ bool Launcher::WritesOneHostTensor() const noexcept {
   return written <= 1;
 }
 
-bool Launcher::StandsForShortCall() const noexcept { return state_->IsQuiet() && is_open() && BlockStands(); }
+[[gnu::always_inline]] inline bool Launcher::StandsForShortCall() const noexcept {
+  return state_->IsQuiet() && is_open() && BlockStands();
+}
 
-bool Launcher::FitsRepeat(std::span<ResidentTensor* const> tensors) const noexcept {
+[[gnu::always_inline]] inline bool Launcher::FitsRepeat(std::span<ResidentTensor* const> tensors) const noexcept {
   if (!short_repeat_ || tensors.size() != prepared_.size() || !StandsForShortCall()) return false;
   const uint64_t session = state_->registry().session();
   const Prepared* prepared = prepared_.data();
@@ -64,31 +66,29 @@ bool Launcher::FitsRepeat(std::span<ResidentTensor* const> tensors) const noexce
   return true;
 }
 
-bool Launcher::ContextIsCurrent() const noexcept {
+[[gnu::always_inline]] inline bool Launcher::ContextIsCurrent() const noexcept {
   acl_abi::aclrtContext current = nullptr;
-  const acl::aclError code = state_->table().aclrtGetCurrentContext(&current);
+  const acl::aclError code = table_.aclrtGetCurrentContext(&current);
   return code == acl_abi::kSuccess && current == state_->session().context().raw();
 }
 
-Status Launcher::LaunchAgain() {
-  const acl::Table& table = state_->table();
+[[gnu::always_inline]] inline Status Launcher::LaunchAgain() {
   acl_abi::aclrtLaunchKernelCfg* const no_config = nullptr;
   acl_abi::aclrtPlaceHolderInfo* const no_holders = nullptr;
-  const acl::aclError code = table.aclrtLaunchKernelWithHostArgs(function_, 1u, state_->session().stream().raw(),
-                                                                 no_config, block_, header().bytes, no_holders, 0u);
+  const acl::aclError code = table_.aclrtLaunchKernelWithHostArgs(function_, 1u, state_->session().stream().raw(),
+                                                                  no_config, block_, header().bytes, no_holders, 0u);
   if (code != acl_abi::kSuccess) [[unlikely]] {
-    return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
+    return state_->OnDeviceFailure(acl::ToStatus(table_, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
   }
   state_->MarkLaunched();
   return base::OkStatus();
 }
 
-Status Launcher::RunAgain() {
+[[gnu::always_inline]] inline Status Launcher::RunAgain() {
   PYPTO_RETURN_IF_ERROR(LaunchAgain());
-  const acl::Table& table = state_->table();
-  const acl::aclError code = table.aclrtSynchronizeStream(state_->session().stream().raw());
+  const acl::aclError code = table_.aclrtSynchronizeStream(state_->session().stream().raw());
   if (code != acl_abi::kSuccess) [[unlikely]] {
-    return Unfinished(WaitEnd::kFailed, acl::ToStatus(table, code, acl::CallId::aclrtSynchronizeStream));
+    return Unfinished(WaitEnd::kFailed, acl::ToStatus(table_, code, acl::CallId::aclrtSynchronizeStream));
   }
   state_->MarkIdle();
   return base::OkStatus();
@@ -100,8 +100,8 @@ bool Launcher::TryRepeat(std::span<ResidentTensor* const> tensors, Status* statu
   return true;
 }
 
-bool Launcher::HostIsAsBefore(const Prepared& prepared, const ParameterRule& rule,
-                              const ArgumentView& argument) const noexcept {
+[[gnu::always_inline]] inline bool Launcher::HostIsAsBefore(const Prepared& prepared, const ParameterRule& rule,
+                                                            const ArgumentView& argument) const noexcept {
   if (argument.dtype != prepared.dtype || argument.rank != rule.rank) return false;
   for (size_t i = 0; i < argument.rank; ++i) {
     const int64_t dim = rule.dims[i];
@@ -110,7 +110,8 @@ bool Launcher::HostIsAsBefore(const Prepared& prepared, const ParameterRule& rul
   return argument.data != nullptr;
 }
 
-bool Launcher::TakeAgain(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept {
+[[gnu::always_inline]] inline bool Launcher::TakeAgain(size_t index, const ParameterRule& rule,
+                                                       const ArgumentView& argument) noexcept {
   Prepared& prepared = prepared_[index];
   switch (argument.kind) {
     case ArgumentKind::kResident:
@@ -153,7 +154,7 @@ bool Launcher::TryRepeat(std::span<const ArgumentView> arguments, Status* status
 }
 
 bool Launcher::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
-  if (!FitsRepeat(tensors) || !state_->table().is_mock() || !ContextIsCurrent()) return false;
+  if (!FitsRepeat(tensors) || !table_.is_mock() || !ContextIsCurrent()) return false;
   header().serial = state_->NextSerial();
   *status = LaunchAgain();
   return true;
@@ -162,7 +163,7 @@ bool Launcher::TryLeave(std::span<ResidentTensor* const> tensors, Status* status
 bool Launcher::WaitLeft() {
   if (!state_->CheckUsable().ok() || !ContextIsCurrent()) return false;
   // A failure stays with the stream: it is found again with the record.
-  if (state_->table().aclrtSynchronizeStream(state_->session().stream().raw()) != acl_abi::kSuccess) return false;
+  if (table_.aclrtSynchronizeStream(state_->session().stream().raw()) != acl_abi::kSuccess) return false;
   state_->MarkIdle();
   return true;
 }

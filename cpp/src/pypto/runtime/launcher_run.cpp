@@ -97,19 +97,30 @@ void Launcher::WriteSpans(const RoundTimes& times, int64_t begin, int64_t launch
   WriteTrace(image_->fingerprint, spans);
 }
 
-Status Launcher::CopyIn() {
-  if (copied_bytes_ == 0) return base::OkStatus();
-  const acl::Table& table = state_->table();
-  Counters& counters = state_->counters();
+void Launcher::NoteCopies() {
+  inline_bytes_ = 0;
+  staged_in_.clear();
+  staged_out_.clear();
+  if (copied_bytes_ == 0) return;
   const std::span<const ParameterRule> rules = signature_.rules();
-  for (size_t i = 0; i < prepared_.size(); ++i) {
+  for (uint32_t i = 0; i < prepared_.size(); ++i) {
     const Prepared& prepared = prepared_[i];
-    if (prepared.place == Place::kInline) counters.inline_bytes += prepared.bytes;
-    if (prepared.place != Place::kStaged || !rules[i].reads() || prepared.bytes == 0) continue;
-    const acl::aclError code = table.aclrtMemcpy(reinterpret_cast<void*>(prepared.address), prepared.bytes,
-                                                 prepared.host, prepared.bytes, acl_abi::kMemcpyHostToDevice);
+    if (prepared.place == Place::kInline) inline_bytes_ += prepared.bytes;
+    if (prepared.place != Place::kStaged || prepared.bytes == 0) continue;
+    if (rules[i].reads()) staged_in_.push_back(i);
+    if (rules[i].writes()) staged_out_.push_back(i);
+  }
+}
+
+Status Launcher::CopyIn() {
+  Counters& counters = state_->counters();
+  counters.inline_bytes += inline_bytes_;
+  for (const uint32_t i : staged_in_) {
+    const Prepared& prepared = prepared_[i];
+    const acl::aclError code = table_.aclrtMemcpy(reinterpret_cast<void*>(prepared.address), prepared.bytes,
+                                                  prepared.host, prepared.bytes, acl_abi::kMemcpyHostToDevice);
     if (code != acl_abi::kSuccess) [[unlikely]] {
-      return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtMemcpy));
+      return state_->OnDeviceFailure(acl::ToStatus(table_, code, acl::CallId::aclrtMemcpy));
     }
     counters.h2d_copies += 1;
     counters.h2d_bytes += prepared.bytes;
@@ -118,18 +129,14 @@ Status Launcher::CopyIn() {
 }
 
 Status Launcher::CopyOut() {
-  if (copied_bytes_ == 0) return base::OkStatus();
-  const acl::Table& table = state_->table();
   Counters& counters = state_->counters();
-  const std::span<const ParameterRule> rules = signature_.rules();
-  for (size_t i = 0; i < prepared_.size(); ++i) {
+  for (const uint32_t i : staged_out_) {
     const Prepared& prepared = prepared_[i];
-    if (prepared.place != Place::kStaged || !rules[i].writes() || prepared.bytes == 0) continue;
     const acl::aclError code =
-        table.aclrtMemcpy(prepared.host, prepared.bytes, reinterpret_cast<const void*>(prepared.address),
-                          prepared.bytes, acl_abi::kMemcpyDeviceToHost);
+        table_.aclrtMemcpy(prepared.host, prepared.bytes, reinterpret_cast<const void*>(prepared.address),
+                           prepared.bytes, acl_abi::kMemcpyDeviceToHost);
     if (code != acl_abi::kSuccess) [[unlikely]] {
-      return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtMemcpy));
+      return state_->OnDeviceFailure(acl::ToStatus(table_, code, acl::CallId::aclrtMemcpy));
     }
     counters.d2h_copies += 1;
     counters.d2h_bytes += prepared.bytes;

@@ -14,9 +14,7 @@ using program::LaunchStatistics;
 
 StatisticsBlocks::StatisticsBlocks(const acl::Table& table, DeviceAllocator* allocator, Counters* counters,
                                    std::string label)
-    : table_(table), allocator_(allocator), counters_(counters), label_(std::move(label)) {
-  blocks_.reserve(kMostBlocks);
-}
+    : table_(table), allocator_(allocator), counters_(counters), label_(std::move(label)) {}
 
 StatisticsBlocks::Block* StatisticsBlocks::Find(const workspace::Budget& budget) noexcept {
   for (Block& block : blocks_) {
@@ -40,6 +38,7 @@ Result<uint64_t> StatisticsBlocks::Select(const workspace::Budget& budget) {
       zeroed.Attach(allocator_->Free(address));
       return zeroed;
     }
+    if (blocks_.empty()) blocks_.reserve(kMostBlocks);
     blocks_.push_back(Block{budget, address, 0});
     block = &blocks_.back();
   } else if (block == nullptr) {

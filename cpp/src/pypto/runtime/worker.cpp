@@ -94,7 +94,8 @@ Result<std::shared_ptr<Registration>> Worker::Register(std::shared_ptr<const pro
 std::shared_ptr<Registration> Worker::TryRegister(const std::shared_ptr<const program::Image>& image) {
   if (!TryEnter()) return nullptr;
   std::shared_ptr<Registration> made;
-  if (state_->CheckUsable().ok() && !state_->stream_busy() && state_->programs().Has(image->fingerprint)) {
+  const bool light = state_->CheckUsable().ok() && !state_->stream_busy() && state_->DroppedIsLight();
+  if (light && state_->programs().Has(image->fingerprint)) {
     Result<std::shared_ptr<Registration>> registered = RegisterEntered(image);
     if (registered.ok()) made = std::move(registered).value();
   }

@@ -1,6 +1,7 @@
 // Opening, closing and breaking a worker; its workspace and what was dropped.
 #include "pypto/runtime/worker_state.h"
 
+#include <algorithm>
 #include <cinttypes>
 
 #include "pypto/base/environment.h"
@@ -150,6 +151,14 @@ void WorkerState::DropLauncher(std::unique_ptr<Launcher> launcher) {
   if (!launcher->is_open()) return;  // deleted here
   dropped_launchers_.push_back(std::move(launcher));
   launchers_dropped_.store(true, std::memory_order_relaxed);
+}
+
+bool WorkerState::DroppedIsLight() {
+  if (registry_.HasDropped()) return false;
+  const std::lock_guard<std::mutex> lock(dropped_mutex_);
+  const size_t count = dropped_launchers_.size();
+  return std::all_of(dropped_launchers_.begin(), dropped_launchers_.end(),
+                     [&](const auto& launcher) { return launcher->handles_of_program() > count; });
 }
 
 void WorkerState::FreeDropped() {

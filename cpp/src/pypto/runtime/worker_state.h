@@ -81,6 +81,8 @@ class WorkerState {
     if (registry_.HasDropped() || launchers_dropped_.load(std::memory_order_relaxed)) [[unlikely]]
       FreeDropped();
   }
+  // What was dropped can be freed without asking the library for anything that may wait: no program is unloaded.
+  bool DroppedIsLight();
   // From any thread.
   void DropLauncher(std::unique_ptr<Launcher> launcher);
 
