@@ -49,6 +49,10 @@ uint64_t Word(std::span<const std::byte> arguments, size_t index) {
 
 class TestCores final : public KernelCores {
  public:
+  bool RunAgain(const KernelImage&, std::span<const std::byte>, const DeviceMemory&,
+                const std::atomic<bool>&) noexcept override {
+    return false;
+  }
   int32_t Run(const KernelImage&, std::string_view kernel, uint32_t, std::span<const std::byte> arguments,
               const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) override {
     if (kernel == "nop") return 0;
