@@ -203,6 +203,38 @@ TEST_F(RepeatTest, ACallWithAnInterruptRunsHere) {
   EXPECT_EQ(First(out), 3);
 }
 
+TEST_F(RepeatTest, ASecondStreamOfTheDeviceTakesTurns) {
+  auto* run = SideDoor<decltype(mock_kernels_run)>("mock_kernels_run");
+  const TensorRef x = Resident(1);
+  const TensorRef y = Resident(2);
+  const TensorRef out = Resident(0);
+  const auto views = Views({x.get(), y.get(), out.get()});
+  ASSERT_TRUE(CallLong(views).ok());
+  const uint64_t before = run();
+  constexpr int kCalls = 500;
+  std::atomic<int> calls{0};
+  std::atomic<int> failed{0};
+  std::thread first([&] {
+    for (; calls < kCalls; ++calls) failed += handle_->Call(views).ok() ? 0 : 1;
+  });
+  // Comes while the first one runs alone.
+  while (calls < kCalls / 10) std::this_thread::yield();
+  const auto second = *Worker::Open(worker_->config());
+  const auto handle = *second->Register(Sum(kRows));
+  Floats host(kRows, 4);
+  Floats result(kRows, 0);
+  for (int i = 0; i < kCalls; ++i) {
+    host.data.assign(host.data.size(), static_cast<float>(i));
+    ASSERT_TRUE(handle->Call(std::array{host.View(), host.View(), result.View()}).ok());
+    ASSERT_EQ(result.data[5], static_cast<float>(2 * i));
+  }
+  first.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(First(out), 3);
+  EXPECT_EQ(run() - before, 2u * kCalls);
+  EXPECT_TRUE(second->Close().ok());
+}
+
 TEST_F(RepeatTest, ThreadsShareAHandle) {
   constexpr int kThreads = 4;
   constexpr int kCalls = 200;
