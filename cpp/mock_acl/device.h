@@ -35,7 +35,7 @@ class Device {
   bool started() const noexcept { return memory_ != nullptr; }
   // One launch at a time: waits for a launch of another stream.
   int32_t RunKernel(Stream* stream, const KernelImage& image, std::string_view kernel, uint32_t blocks,
-                    std::span<const std::byte> arguments, const std::atomic<bool>& abort, std::string* message) {
+                    const LaunchBytes& arguments, const std::atomic<bool>& abort, std::string* message) {
     AcquireCores(stream);
     int32_t code = TakeKernelFault();
     if (code == 0) [[likely]] {
@@ -50,7 +50,7 @@ class Device {
     return code;
   }
   // The launch as a whole, when it is a short one that the cores have run before. False: nothing was done.
-  bool RunAgain(Stream* stream, const KernelImage& image, std::span<const std::byte> arguments,
+  bool RunAgain(Stream* stream, const KernelImage& image, const LaunchBytes& arguments,
                 const std::atomic<bool>& abort) {
     AcquireCores(stream);
     const bool ran = RunOnCoresAgain(image, arguments, abort);
@@ -59,7 +59,7 @@ class Device {
   }
   // The same for a stream whose execution lock is in the state for short launches: where no other stream has run a
   // kernel, that lock guards the cores. Never waits.
-  bool RunShort(const Stream* stream, const KernelImage& image, std::span<const std::byte> arguments,
+  bool RunShort(const Stream* stream, const KernelImage& image, const LaunchBytes& arguments,
                 const std::atomic<bool>& abort) {
     return alone_.load(std::memory_order_seq_cst) == stream && RunOnCoresAgain(image, arguments, abort);
   }
@@ -89,7 +89,7 @@ class Device {
   }
   // With running_ held: the first stream runs alone, until a second one comes.
   void LetIn(Stream* stream);
-  bool RunOnCoresAgain(const KernelImage& image, std::span<const std::byte> arguments,
+  bool RunOnCoresAgain(const KernelImage& image, const LaunchBytes& arguments,
                        const std::atomic<bool>& abort) noexcept {
     if (kernel_faults.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return false;

@@ -22,38 +22,40 @@ class ProgramImage final : public KernelImage {
 
 class MemoryMap final : public device::AddressMap {
  public:
-  explicit MemoryMap(const DeviceMemory& memory) : memory_(memory) {}
+  MemoryMap(const DeviceMemory& memory, uint64_t block_version) : memory_(memory), block_version_(block_version) {}
   std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept override {
     return memory_.Translate(address, bytes);
   }
-  uint64_t epoch() const noexcept override { return memory_.epoch(); }
+  device::MemoryState state() const noexcept override { return {memory_.epoch(), block_version_}; }
 
  private:
   const DeviceMemory& memory_;
+  uint64_t block_version_;
 };
 
 class EngineCores final : public KernelCores {
  public:
   EngineCores(uint32_t cores, uint64_t shake_seed) : engine_(device::Engine::Make({cores, shake_seed})) {}
 
-  int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks, std::span<const std::byte> arguments,
+  int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks, const LaunchBytes& arguments,
               const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) override {
     if (image.on_host()) [[unlikely]] {
-      return static_cast<const HostObject&>(image).Run(kernel, blocks, arguments, memory, abort, message);
+      return static_cast<const HostObject&>(image).Run(kernel, blocks, arguments.bytes, memory, abort, message);
     }
     const auto& program = static_cast<const ProgramImage&>(image);
-    device::LaunchOutcome outcome = engine_->Run(program.executable(), arguments, MemoryMap(memory), &abort);
+    device::LaunchOutcome outcome =
+        engine_->Run(program.executable(), arguments.bytes, MemoryMap(memory, arguments.version), &abort);
     if (outcome.acl_code != 0) [[unlikely]]
       *message = std::move(outcome.message);
     return outcome.acl_code;
   }
 
-  bool RunAgain(const KernelImage& image, std::span<const std::byte> arguments, const DeviceMemory& memory,
+  bool RunAgain(const KernelImage& image, const LaunchBytes& arguments, const DeviceMemory& memory,
                 const std::atomic<bool>& abort) noexcept override {
     if (image.on_host()) [[unlikely]]
       return false;
     const auto& program = static_cast<const ProgramImage&>(image);
-    return engine_->RunAgain(program.executable(), arguments, memory.epoch(), &abort);
+    return engine_->RunAgain(program.executable(), arguments.bytes, {memory.epoch(), arguments.version}, &abort);
   }
 
  private:

@@ -35,17 +35,22 @@ class KernelImage {
   const bool on_host_;
 };
 
+// The captured bytes of a launch. While the version is the same and not 0, bytes at one place have not changed.
+struct LaunchBytes {
+  std::span<const std::byte> bytes;
+  uint64_t version = 0;
+};
+
 // The cores of one device. Thread rule: one launch at a time, on any thread.
 class KernelCores {
  public:
   virtual ~KernelCores() = default;
   // Runs one launch to its end; `arguments` are the captured bytes. Ends early once `abort` is set. Returns 0, or the
   // aclError of the failure and its text.
-  virtual int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks,
-                      std::span<const std::byte> arguments, const DeviceMemory& memory, const std::atomic<bool>& abort,
-                      std::string* message) = 0;
+  virtual int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks, const LaunchBytes& arguments,
+                      const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) = 0;
   // The same for a launch whose block came before, when it is short. False: nothing was done, Run is to be called.
-  virtual bool RunAgain(const KernelImage& image, std::span<const std::byte> arguments, const DeviceMemory& memory,
+  virtual bool RunAgain(const KernelImage& image, const LaunchBytes& arguments, const DeviceMemory& memory,
                         const std::atomic<bool>& abort) noexcept = 0;
 };
 

@@ -56,6 +56,7 @@ void Stream::Close(bool wait_for_work) {
     if (task.argument_address != 0) context_->device->memory().FreeInternal(task.argument_address);
     task.argument_address = 0;
     task.argument_capacity = 0;
+    task.captured_bytes = 0;
   }
 }
 
@@ -100,7 +101,8 @@ bool Stream::discarding() const noexcept {
   if (task.kind != Task::Kind::kLaunch || task.device_arguments != 0) [[unlikely]]
     return false;
   Device& device = *context_->device;
-  if (!device.RunShort(this, *task.function->image, {task.arguments, task.argument_bytes}, abort_)) return false;
+  const LaunchBytes block{{task.arguments, task.argument_bytes}, task.argument_version};
+  if (!device.RunShort(this, *task.function->image, block, abort_)) return false;
   head_.store(target, std::memory_order_release);
   progress_.NotifyCheap();
   return true;
@@ -222,7 +224,8 @@ void Stream::RunLaunch(Task& task) {
       return;
     }
   }
-  const std::span<const std::byte> block(arguments, task.argument_bytes);
+  const LaunchBytes block{{arguments, task.argument_bytes},
+                          task.device_arguments == 0 ? task.argument_version : uint64_t{0}};
   if (device.RunAgain(this, *task.function->image, block, abort_)) [[likely]]
     return;
   std::string message;

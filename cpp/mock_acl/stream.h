@@ -38,6 +38,8 @@ struct Task {
   uint64_t argument_address = 0;   // device memory of the mock's own
   uint64_t argument_capacity = 0;
   uint64_t argument_bytes = 0;
+  uint64_t captured_bytes = 0;    // of the last launch, as they came; 0: the buffer holds something else
+  uint64_t argument_version = 1;  // another one when the buffer has been written
   uint64_t device_arguments = 0;  // not 0: the arguments lie there
   // Copy, fill
   Location destination;
@@ -73,8 +75,10 @@ class Stream : public HandleObject {
   // Appends a task: `fill` sets it up under the push lock and may refuse with a code.
   template <typename Fill>
   acl_abi::aclError Push(Kick kick, Fill&& fill);
-  // A buffer for `bytes` argument bytes in `task`; false when the device is out of memory.
+  // A buffer for `bytes` argument bytes in `task`, about to be written; false when the device is out of memory.
   bool ReserveArguments(Task& task, uint64_t bytes) {
+    task.argument_version += 1;
+    task.captured_bytes = 0;
     return task.argument_capacity >= bytes || GrowArguments(task, bytes);
   }
 
@@ -114,6 +118,12 @@ class Stream : public HandleObject {
 
   Task& TaskAt(uint64_t position) const noexcept {
     return *ring_[(position - base_.load(std::memory_order_relaxed)) & (kRingTasks - 1)];
+  }
+  // Of an empty queue.
+  Task& FirstSlot() {
+    if (ring_[0] == nullptr) [[unlikely]]
+      ring_[0] = std::make_unique<Task>();
+    return *ring_[0];
   }
   Task& SlotFor(uint64_t position) {
     auto& slot = ring_[(position - base_.load(std::memory_order_relaxed)) & (kRingTasks - 1)];
@@ -184,7 +194,7 @@ template <typename Fill>
       queued = tail - head_.load(std::memory_order_acquire);
       if (queued < kRingTasks) [[likely]] {
         if (queued == 0) base_.store(tail, std::memory_order_relaxed);
-        const acl_abi::aclError code = fill(SlotFor(tail));
+        const acl_abi::aclError code = fill(queued == 0 ? FirstSlot() : SlotFor(tail));
         if (code != acl_abi::kSuccess) [[unlikely]]
           return code;
         tail_.store(tail + 1, std::memory_order_release);

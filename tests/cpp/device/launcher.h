@@ -23,7 +23,7 @@ class TestMemory final : public AddressMap {
   uint64_t Put(const std::vector<std::byte>& bytes);
   std::byte* Host(uint64_t address) { return Translate(address, 0); }
   std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept override;
-  uint64_t epoch() const noexcept override { return epoch_; }
+  MemoryState state() const noexcept override { return {epoch_, 0}; }
   void Free(uint64_t address);
   // Whether all bytes around all blocks are as they were.
   bool GuardsIntact() const;

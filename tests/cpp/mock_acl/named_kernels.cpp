@@ -49,14 +49,14 @@ uint64_t Word(std::span<const std::byte> arguments, size_t index) {
 
 class TestCores final : public KernelCores {
  public:
-  bool RunAgain(const KernelImage&, std::span<const std::byte>, const DeviceMemory&,
+  bool RunAgain(const KernelImage&, const LaunchBytes&, const DeviceMemory&,
                 const std::atomic<bool>&) noexcept override {
     return false;
   }
-  int32_t Run(const KernelImage&, std::string_view kernel, uint32_t, std::span<const std::byte> arguments,
+  int32_t Run(const KernelImage&, std::string_view kernel, uint32_t, const LaunchBytes& arguments,
               const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) override {
     if (kernel == "nop") return 0;
-    const Outcome outcome = Execute(kernel, arguments, memory, abort);
+    const Outcome outcome = Execute(kernel, arguments.bytes, memory, abort);
     *message = outcome.message;
     return outcome.code;
   }

@@ -19,12 +19,13 @@ void BoundLaunch::Begin(const program::LaunchHeader& header) {
   calls_.reserve(kMostCalls);
 }
 
-void BoundLaunch::Update(std::span<const std::byte> block, uint64_t epoch, LaunchState& launch,
+void BoundLaunch::Update(std::span<const std::byte> block, MemoryState state, LaunchState& launch,
                          const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels,
                          std::byte* scratch) {
   if (too_much_) return;
-  const bool again = !words_.empty() && IsNoted(block, epoch);
+  const bool again = !words_.empty() && state.epoch == epoch_ && IsAt(block) && HasNotedWords(block);
   bound_ = false;
+  block_version_ = state.block_version;
   scratch_ = scratch;
   statistics_ = launch.statistics();
   if (again && statistics_ != nullptr && launch.task_block() == nullptr) {
@@ -36,7 +37,7 @@ void BoundLaunch::Update(std::span<const std::byte> block, uint64_t epoch, Launc
   }
   words_.assign(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(WordBytes(launch.header())));
   block_ = block;
-  epoch_ = epoch;
+  epoch_ = state.epoch;
 }
 
 bool BoundLaunch::Bind(LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks,

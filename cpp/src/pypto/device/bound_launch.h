@@ -27,8 +27,13 @@ class BoundLaunch {
   void Begin(const program::LaunchHeader& header);
   // Whether the calls do what `block` asks for: the same words at the same place, every block of memory that was alive
   // is so still, and the core's arena has not moved. All checks of the block have passed then.
-  bool Fits(std::span<const std::byte> block, uint64_t epoch, const std::byte* scratch) const noexcept {
-    return bound_ && scratch == scratch_ && IsNoted(block, epoch);
+  bool Fits(std::span<const std::byte> block, MemoryState state, const std::byte* scratch) noexcept {
+    if (!bound_ || scratch != scratch_ || state.epoch != epoch_ || !IsAt(block)) return false;
+    if (state.block_version == block_version_ && block_version_ != 0) [[likely]]
+      return true;
+    if (!HasNotedWords(block)) return false;
+    block_version_ = state.block_version;
+    return true;
   }
   void Run() const {
     for (const RowsCall& call : calls_) call.rows(&call.args);
@@ -36,19 +41,21 @@ class BoundLaunch {
   // After Run: the launch's own ticks and number, and the figures that a run without a fault always has.
   void WriteStatistics(uint64_t begin, uint32_t serial) const noexcept;
 
-  // `block` has been run, as `launch` read it and `tasks` did it, without a fault. `epoch`: of the memory, not 0. Its
-  // statistics are written by then.
-  void Update(std::span<const std::byte> block, uint64_t epoch, LaunchState& launch,
+  // `block` has been run, as `launch` read it and `tasks` did it, without a fault. `state`: as it was found, of
+  // a known epoch. Its statistics are written by then.
+  void Update(std::span<const std::byte> block, MemoryState state, LaunchState& launch,
               const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels, std::byte* scratch);
 
  private:
   static constexpr size_t kSerialAt = offsetof(program::LaunchHeader, serial);
 
+  bool IsAt(std::span<const std::byte> block) const noexcept {
+    return block.data() == block_.data() && block.size() == block_.size();
+  }
   // Header without the launch's serial number, slots and symbols.
-  bool IsNoted(std::span<const std::byte> block, uint64_t epoch) const noexcept {
+  bool HasNotedWords(std::span<const std::byte> block) const noexcept {
     constexpr size_t kSlotsAt = sizeof(program::LaunchHeader);
-    return epoch == epoch_ && block.data() == block_.data() && block.size() == block_.size() &&
-           std::memcmp(words_.data(), block.data(), kSerialAt) == 0 &&
+    return std::memcmp(words_.data(), block.data(), kSerialAt) == 0 &&
            std::memcmp(words_.data() + kSlotsAt, block.data() + kSlotsAt, words_.size() - kSlotsAt) == 0;
   }
   bool Bind(LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks, const simd::KernelTable& kernels);
@@ -56,6 +63,7 @@ class BoundLaunch {
   std::vector<std::byte> words_;
   std::span<const std::byte> block_;  // where they were read; not looked into
   uint64_t epoch_ = 0;
+  uint64_t block_version_ = 0;  // at which the words were compared; 0: not known
   bool bound_ = false;
   bool too_much_ = false;  // its work is no short list of calls
   std::vector<RowsCall> calls_;

@@ -36,8 +36,8 @@ class CoreEngine final : public Engine {
 
   LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                     const std::atomic<bool>* abort) override {
-    const uint64_t epoch = memory.epoch();
-    if (RunAgain(executable, block, epoch, abort)) return {};
+    const MemoryState state = memory.state();
+    if (RunAgain(executable, block, state, abort)) return {};
     const uint64_t begin = base::Ticks();
     // Executables are made by Executable::Load only.
     const auto& program = static_cast<const LoadedExecutable&>(executable);
@@ -61,17 +61,17 @@ class CoreEngine final : public Engine {
     }
     if (fault.any()) [[unlikely]]
       return Describe(program, fault);
-    if (recording != nullptr && epoch != 0) {
-      recording->bound.Update(block, epoch, launch_, recording->tasks, kernels_, scratch_.At(0));
+    if (recording != nullptr && state.epoch != 0) {
+      recording->bound.Update(block, state, launch_, recording->tasks, kernels_, scratch_.At(0));
     }
     return {};
   }
 
-  bool RunAgain(const Executable& executable, std::span<const std::byte> block, uint64_t epoch,
+  bool RunAgain(const Executable& executable, std::span<const std::byte> block, MemoryState state,
                 const std::atomic<bool>* abort) noexcept override {
     const uint64_t begin = base::Ticks();
-    const Recording* last = recordings_.LastOf(static_cast<const LoadedExecutable&>(executable));
-    if (last == nullptr || !last->bound.Fits(block, epoch, scratch_.At(0)) || IsSet(abort)) return false;
+    Recording* last = recordings_.LastOf(static_cast<const LoadedExecutable&>(executable));
+    if (last == nullptr || !last->bound.Fits(block, state, scratch_.At(0)) || IsSet(abort)) return false;
     last->bound.Run();
     Count(&replayed_);
     last->bound.WriteStatistics(begin, SerialOf(block));
@@ -223,7 +223,8 @@ class RefusingEngine final : public Engine {
                     const std::atomic<bool>*) override {
     return {kKernelFault, simd::ActiveKernels().error};
   }
-  bool RunAgain(const Executable&, std::span<const std::byte>, uint64_t, const std::atomic<bool>*) noexcept override {
+  bool RunAgain(const Executable&, std::span<const std::byte>, MemoryState,
+                const std::atomic<bool>*) noexcept override {
     return false;
   }
   EngineCounters counters() const noexcept override { return {}; }

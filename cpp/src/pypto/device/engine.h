@@ -13,14 +13,19 @@
 
 namespace pypto::device {
 
+// What a launch finds, told by numbers.
+struct MemoryState {
+  uint64_t epoch = 0;          // while it stays the same, what Translate found stays where it is; 0: not known
+  uint64_t block_version = 0;  // while it stays the same, the block at one place holds the same bytes; 0: not known
+};
+
 // From device addresses to host memory. Given by the owner of device memory; called from the launching thread only.
 class AddressMap {
  public:
   virtual ~AddressMap() = default;
   // Host pointer of [address, address + bytes), or null when that is not inside one live allocation.
   virtual std::byte* Translate(uint64_t address, uint64_t bytes) const noexcept = 0;
-  // While it stays the same, what Translate found stays where it is. 0: not known.
-  virtual uint64_t epoch() const noexcept { return 0; }
+  virtual MemoryState state() const noexcept { return {}; }
 };
 
 struct EngineOptions {
@@ -60,9 +65,9 @@ class Engine {
   // and between tiles; may be null. No allocation once the same executable has run with the same shapes.
   virtual LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                             const std::atomic<bool>* abort) = 0;
-  // The same for a launch that is a short list of calls and whose block, at the same place and with the memory still in
-  // `epoch`, has been run twice. False: nothing was done. Run looks for itself.
-  virtual bool RunAgain(const Executable& executable, std::span<const std::byte> block, uint64_t epoch,
+  // The same for a launch that is a short list of calls and whose block, at the same place and with the same memory,
+  // has been run twice. False: nothing was done. Run looks for itself.
+  virtual bool RunAgain(const Executable& executable, std::span<const std::byte> block, MemoryState state,
                         const std::atomic<bool>* abort) noexcept = 0;
   // From any thread.
   virtual EngineCounters counters() const noexcept = 0;
