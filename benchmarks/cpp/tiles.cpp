@@ -49,8 +49,8 @@ double Peak(simd::GemmKind kind) {
   constexpr int64_t kUnits = 128;
   constexpr int kRepeats = 4000;
   const int64_t k = kUnits * table.gemm[kind].group;
-  std::vector<int32_t> a(static_cast<size_t>(table.gemm_rows * kUnits + 16));
-  std::vector<int32_t> b(static_cast<size_t>(table.gemm_columns * (kUnits + 1) + 16));
+  std::vector<int32_t> a(static_cast<size_t>(table.gemm_rows * (kUnits + 1) + 16));
+  std::vector<int32_t> b(static_cast<size_t>(table.gemm_columns * kUnits + 16));
   std::vector<float> c(static_cast<size_t>(table.gemm_rows * table.gemm_columns));
   const simd::GemmOutput out{nullptr, table.gemm_columns, c.data(), table.gemm_columns,
                              kind == simd::kGemmInt8 ? simd::kI32 : simd::kF32};
@@ -77,7 +77,8 @@ double PeakOf(const Case& of) {
   return peaks[of.kind];
 }
 
-void Product(benchmark::State& state, const Case& of, int64_t m, int64_t k, int64_t n, int64_t tile, bool b_trans) {
+void Product(benchmark::State& state, const Case& of, int64_t m, int64_t k, int64_t n, int64_t tile, bool b_trans,
+             uint32_t cores) {
   PlanMaker maker("product");
   const uint32_t a = maker.Parameter(of.input, {m, k});
   const uint32_t b = maker.Parameter(of.input, {k, n});
@@ -88,7 +89,7 @@ void Product(benchmark::State& state, const Case& of, int64_t m, int64_t k, int6
       {leaf.Strided(a, maker.Const(0), {k, 1}, {m, k}, {}),
        leaf.Strided(b, maker.Const(0), b_trans ? std::vector<int64_t>{1, k} : std::vector<int64_t>{n, 1}, {k, n}, {})},
       leaf.Access(c));
-  testing::Launcher launcher(testing::SingleLeaf(&maker, leaf), 1);
+  testing::Launcher launcher(testing::SingleLeaf(&maker, leaf), cores);
   const auto values = [](int64_t count) { return std::vector<double>(static_cast<size_t>(count), 1); };
   launcher.Bind({{values(m * k)}, {values(k * n)}, {values(m * n)}});
   launcher.Run();
@@ -102,7 +103,7 @@ void Product(benchmark::State& state, const Case& of, int64_t m, int64_t k, int6
   }
   const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n);
   const int64_t weight = k * n * of.bytes;
-  double roof = operations / PeakOf(of);
+  double roof = operations / (PeakOf(of) * cores);
   if (m <= 16) roof = std::max(roof, static_cast<double>(weight) / Bandwidth(weight));
   state.counters["best_us"] = best * 1e6;
   state.counters["Gop/s"] = operations / best * 1e-9;
@@ -116,11 +117,12 @@ void Register() {
   for (const int64_t mebibytes : {1, 4, 8, 16}) {
     std::printf("reading %lld MiB: %.1f GB/s\n", static_cast<long long>(mebibytes), Bandwidth(mebibytes << 20) * 1e-9);
   }
-  const auto add = [](const Case& of, int64_t m, int64_t k, int64_t n, int64_t tile, bool b_trans) {
+  const auto add = [](const Case& of, int64_t m, int64_t k, int64_t n, int64_t tile, bool b_trans, uint32_t cores = 1) {
     const std::string name = std::string(of.name) + "/" + std::to_string(m) + "x" + std::to_string(k) + "x" +
-                             std::to_string(n) + "/tile:" + std::to_string(tile) + (b_trans ? "/b_trans" : "");
+                             std::to_string(n) + "/tile:" + std::to_string(tile) + (b_trans ? "/b_trans" : "") +
+                             (cores > 1 ? "/cores:" + std::to_string(cores) : "");
     benchmark::RegisterBenchmark(name.c_str(),
-                                 [=](benchmark::State& state) { Product(state, of, m, k, n, tile, b_trans); })
+                                 [=](benchmark::State& state) { Product(state, of, m, k, n, tile, b_trans, cores); })
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond)
         ->MinTime(0.1);
@@ -128,9 +130,10 @@ void Register() {
   for (const Case& of : kCases) {
     for (const int64_t size : {128, 256, 512, 1024}) add(of, size, size, size, size, false);
     add(of, 1024, 1024, 1024, 64, false);
+    add(of, 1024, 1024, 1024, 128, false, 2);
     add(of, 512, 512, 512, 512, true);
-    for (const int64_t m : {1, 4, 16}) add(of, m, 1024, 4096, 4096, false);
-    for (const int64_t m : {1, 16}) add(of, m, 1024, 4096, 4096, true);
+    for (const int64_t m : {1, 4, 16, 32, 64}) add(of, m, 1024, 4096, 4096, false);
+    for (const int64_t m : {1, 4, 16}) add(of, m, 1024, 4096, 4096, true);
   }
 }
 

@@ -158,13 +158,18 @@ TEST(Compile, AKernelWithoutWorkNeedsNoWorkspace) {
   EXPECT_EQ(Constant(image->plan, image->plan.workspace.boundary_bytes), 0);
 }
 
-TEST(Compile, FlopsAreCountedOverLoops) {
-  Kernel k;
-  const TensorId x = k.Param("x", {64, 32});
-  const TensorId w = k.Param("w", {32, 16});
-  const TensorId out = k.Param("out", {64, 16});
-  k.Loop(0, 64, 8, [&](ExprId i) { k.Assemble(out, k.Matmul(k.Slice(x, {8, 32}, {i, k.C(0)}), w), {i, k.C(0)}); });
-  EXPECT_EQ(k.CompileImage()->plan.flops_hint, 8U * 2 * 8 * 16 * 32);
+TEST(Compile, WorkIsCountedOverLoops) {
+  const auto work = [](int64_t rows, int64_t columns, int64_t step) {
+    Kernel k;
+    const TensorId x = k.Param("x", {64, 32});
+    const TensorId w = k.Param("w", {32, columns});
+    const TensorId out = k.Param("out", {64, columns});
+    k.Loop(0, 64, step,
+           [&](ExprId i) { k.Assemble(out, k.Matmul(k.Slice(x, {rows, 32}, {i, k.C(0)}), w), {i, k.C(0)}); });
+    return k.CompileImage()->plan.flops_hint;
+  };
+  EXPECT_EQ(work(8, 16, 8), 8U * (8 * 32 + 32 * 16));        // a byte of the operands is a quarter
+  EXPECT_EQ(work(32, 64, 32), 2U * 32 * 64 * 32 / 10 + 0U);  // a term is a tenth
 }
 
 }  // namespace

@@ -226,24 +226,29 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int>(i * 5 % 13) - 6;
   std::vector<Element> left(a.size());
   std::vector<Element> right(b.size());
+  std::vector<Element> lines(b.size());
   for (size_t i = 0; i < a.size(); ++i) left[i] = narrow(a[i]);
   for (size_t i = 0; i < b.size(); ++i) right[i] = narrow(b[i]);
+  for (size_t i = 0; i < b.size(); ++i) lines[i % kColumns * kTerms + i / kColumns] = right[i];
   for (const KernelTable* table : Tables()) {
     const GemmKernels& gemm = table->gemm[kind];
     const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
-    std::vector<int32_t> packed_a(static_cast<size_t>(up(kRows, table->gemm_rows) * kTerms));
-    std::vector<int32_t> packed_b(static_cast<size_t>(up(kColumns, table->gemm_columns) * (kTerms + gemm.head)));
+    const int64_t panels = up(std::max(kRows, table->most_few_rows), table->gemm_rows) * (kTerms + gemm.head);
+    std::vector<int32_t> packed_a(static_cast<size_t>(panels + table->most_few_rows * table->dot_row_units));
+    std::vector<int32_t> packed_b(static_cast<size_t>(up(kColumns, table->gemm_columns) * (kTerms + kGemmPanelGap)));
     const bool integers = kind == kGemmInt8;
     const auto value = [&](int32_t bits) { return integers ? bits : static_cast<int>(std::bit_cast<float>(bits)); };
     gemm.pack_b(packed_b.data(), right.data(), format, 1, kColumns, kColumns, kTerms);
-    for (const bool streams : {false, true}) {
-      const int64_t rows = streams ? table->most_stream_rows : kRows;
+    for (const int way : {0, 1, 2}) {  // panels, rows of B, lines of B
+      const int64_t rows = way == 0 ? kRows : table->most_few_rows;
       std::vector<int32_t> c(static_cast<size_t>(kRows * kColumns), 77);
-      gemm.pack_a(packed_a.data(), left.data(), format, kTerms, 1, rows, kTerms);
+      const PackFunction pack = way == 0 ? gemm.pack_a : way == 1 ? gemm.pack_few : gemm.pack_lines;
+      pack(packed_a.data(), left.data(), format, kTerms, 1, rows, kTerms);
       for (const bool more : {false, true}) {
         const GemmOutput out{more ? c.data() : nullptr, kColumns, c.data(), kColumns, integers ? kI32 : kF32};
-        streams ? gemm.stream(&out, packed_a.data(), right.data(), format, kColumns, rows, kColumns, kTerms)
-                : gemm.multiply(&out, packed_a.data(), packed_b.data(), rows, kColumns, kTerms);
+        if (way == 0) gemm.multiply(&out, packed_a.data(), packed_b.data(), rows, kColumns, kTerms);
+        if (way == 1) gemm.stream(&out, packed_a.data(), right.data(), format, kColumns, rows, kColumns, kTerms);
+        if (way == 2) gemm.dot(&out, packed_a.data(), lines.data(), format, kTerms, rows, kColumns, kTerms);
       }
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < kColumns; ++column) {
@@ -252,7 +257,7 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
             sum += a[static_cast<size_t>(row * kTerms + k)] * b[static_cast<size_t>(k * kColumns + column)];
           }
           ASSERT_EQ(value(c[static_cast<size_t>(row * kColumns + column)]), 2 * sum)
-              << table->name << " row " << row << " column " << column << " streams " << streams;
+              << table->name << " row " << row << " column " << column << " way " << way;
         }
       }
       for (size_t i = static_cast<size_t>(rows * kColumns); i < c.size(); ++i) ASSERT_EQ(c[i], 77) << table->name;

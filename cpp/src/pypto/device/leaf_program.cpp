@@ -278,8 +278,20 @@ class LeafBuilder {
     for (int dim = 0; dim < out_.rank; ++dim) elements *= static_cast<double>(out_.tile[dim]);
     elements = Updated(elements);
     for (const program::LeafOp& op : leaf_.ops) out_.tile_ns += elements * ElementCost(op);
-    if (out_.kind == program::LeafKind::kCube) out_.tile_ns = elements * static_cast<double>(leaf_.k_extent) / 40;
+    if (out_.kind == program::LeafKind::kCube) out_.tile_ns = ProductTime(elements);
     out_.least_tiles = std::max(static_cast<int64_t>(kLeastClaimNs / std::max(out_.tile_ns, 1.0)), int64_t{1});
+  }
+
+  // Arithmetic, or reading the operands, whichever takes longer.
+  double ProductTime(double elements) const {
+    constexpr double kBytesPerNs = 20;
+    const auto k = static_cast<double>(leaf_.k_extent);
+    const auto rows = static_cast<double>(out_.tile[out_.rank - 2]);
+    const auto columns = static_cast<double>(out_.tile[out_.rank - 1]);
+    const double batch = elements / (rows * columns);
+    const double bytes = rows * k * out_.accesses[out_.ops[0].inputs[0].index].element_bytes +
+                         columns * k * out_.accesses[out_.ops[0].inputs[1].index].element_bytes;
+    return std::max(elements * k / kernels_.gemm[out_.matmul.kind].terms_per_ns, batch * bytes / kBytesPerNs);
   }
 
   double Cells(const Extents& extents) const {

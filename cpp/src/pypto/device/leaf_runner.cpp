@@ -281,7 +281,7 @@ class TileRunner {
     b += begin_[rank - 1] * b_record.strides[rank - 1] * b_access.element_bytes;
     OperandView views[Nest::kMostOperands] = {View(op.output), View(op.inputs[0]), View(op.inputs[1])};
     views[2].data = b;
-    RunMatmul(leaf_, kernels_, cells, record_.bounds[rank], views, scratch_, abort_);
+    RunMatmul(leaf_, kernels_, record_.bounds, cells, views, scratch_, abort_);
   }
 
   // Whether the tile cuts operand `index` (0: the output) along the dim: what an index chooses from is whole, and an

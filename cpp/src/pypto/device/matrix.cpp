@@ -1,5 +1,4 @@
-// Blocks that stay in cache, packed panels of A and B, and the register-tiled kernel; few rows by rows of B as they
-// lie.
+// Blocks that stay in cache, packed panels of A and B, and the register-tiled kernel; few rows with B where it lies.
 #include "pypto/device/matrix.h"
 
 #include <algorithm>
@@ -15,28 +14,26 @@ using Pointers = std::array<std::byte*, Nest::kMostOperands>;
 // One product; lives for one call of RunMatmul.
 class Product {
  public:
-  Product(const LeafProgram& leaf, const simd::KernelTable& kernels, const OperandView* views, int64_t rows,
-          int64_t columns, int64_t k, std::byte* scratch, const std::atomic<bool>* abort)
+  Product(const LeafProgram& leaf, const simd::KernelTable& kernels, const OperandView* views, const int64_t* bounds,
+          const int64_t* cells, std::byte* scratch, const std::atomic<bool>* abort)
       : matmul_(leaf.matmul),
         kernels_(kernels),
         gemm_(kernels.gemm[leaf.matmul.kind]),
         abort_(abort),
-        rows_(rows),
-        columns_(columns),
-        k_(k),
-        terms_(gemm_.group * simd::kGemmMaxUnits),
-        c_(LayoutOf(views[0], leaf.rank, rows, columns)),
-        a_(LayoutOf(views[1], leaf.rank, rows, k)),
-        b_(LayoutOf(views[2], leaf.rank, k, columns)),
+        rows_(cells[leaf.rank - 2]),
+        columns_(cells[leaf.rank - 1]),
+        k_(bounds[leaf.rank]),
+        c_(LayoutOf(views[0], leaf.rank, rows_, columns_)),
+        a_(LayoutOf(views[1], leaf.rank, rows_, k_)),
+        b_(LayoutOf(views[2], leaf.rank, k_, columns_)),
+        way_(Choose(leaf, views[2], bounds)),
+        terms_(gemm_.group * (way_ == Way::kDot ? simd::kGemmDotUnits : simd::kGemmMaxUnits)),
         a_panels_(scratch + leaf.matmul.a_offset),
         b_panels_(scratch + leaf.matmul.b_offset),
         c_block_(scratch + leaf.matmul.c_offset) {
     const bool half = c_.format == simd::kF16 || c_.format == simd::kBf16;
     const bool plain = c_.format == simd::kF32 || c_.format == simd::kI32;
-    in_place_ = c_.step == 1 && (plain || (half && k <= terms_));
-    const bool streamable = b_.format == simd::kF32 || b_.format == simd::kF16 || b_.format == simd::kBf16 ||
-                            matmul_.kind == simd::kGemmInt8;
-    streams_ = rows <= kernels.most_stream_rows && b_.step == 1 && streamable;
+    in_place_ = c_.step == 1 && (plain || (half && k_ <= terms_));
   }
 
   void Run(const Pointers& at) {
@@ -44,8 +41,8 @@ class Product {
     // With few rows, panels of neighbouring terms are multiplied one by one, in the first-level cache.
     const bool one_by_one = rows_ <= kernels_.gemm_rows * 2 && b_.row == 1 && b_.step != 1;
     const int64_t packed = one_by_one ? kernels_.gemm_columns : matmul_.block_columns;
-    const int64_t block = streams_ ? columns_ : packed;
-    const int64_t step = in_place_ && !streams_ ? block : std::min(block, matmul_.block_columns);
+    const int64_t block = way_ == Way::kPanels ? packed : columns_;
+    const int64_t step = in_place_ ? block : std::min(block, matmul_.block_columns);
     const int64_t height = in_place_ ? rows_ : matmul_.held_rows;
     for (int64_t column = 0; column < columns_; column += step) {
       for (int64_t row = 0; row < rows_; row += height) {
@@ -55,6 +52,21 @@ class Product {
   }
 
  private:
+  // B packed, or read where it lies: row by row, or line by line.
+  enum class Way : uint8_t { kPanels, kStream, kDot };
+
+  // kDot adds in an order of its own, so that what all tiles share decides on it.
+  Way Choose(const LeafProgram& leaf, const OperandView& b, const int64_t* bounds) const {
+    const bool readable = b_.format == simd::kF32 || b_.format == simd::kF16 || b_.format == simd::kBf16 ||
+                          matmul_.kind == simd::kGemmInt8;
+    if (!readable) return Way::kPanels;
+    const int64_t row = b.strides[leaf.rank - 2];
+    const int64_t step = b.strides[leaf.rank - 1];
+    const bool lines = row == 1 && (step != 1 || bounds[leaf.rank - 1] == 1);
+    if (lines && bounds[leaf.rank - 2] <= kernels_.most_few_rows) return Way::kDot;
+    return rows_ <= kernels_.most_few_rows && b_.step == 1 ? Way::kStream : Way::kPanels;
+  }
+
   // Strides in elements: of rows, and of neighbours in a row. A dim of one element has any stride.
   struct Layout {
     int64_t row = 0;
@@ -77,20 +89,30 @@ class Product {
       const int64_t terms = std::min(terms_, k_ - first);
       const std::byte* left = a + first * a_.step * a_.bytes;
       const std::byte* right = b + first * b_.row * b_.bytes;
-      if (!streams_) gemm_.pack_b(b_panels_, right, b_.format, b_.step, b_.row, width, terms);
+      if (way_ != Way::kPanels) {
+        Few(Output(c, 0, first == 0), left, right, height, width, terms);
+        continue;
+      }
+      gemm_.pack_b(b_panels_, right, b_.format, b_.step, b_.row, width, terms);
       for (int64_t done = 0; done < height; done += matmul_.block_rows) {
         const int64_t lines = std::min(matmul_.block_rows, height - done);
         gemm_.pack_a(a_panels_, left + done * a_.row * a_.bytes, a_.format, a_.row, a_.step, lines, terms);
         const simd::GemmOutput out = Output(c, done, first == 0);
-        if (streams_) {
-          gemm_.stream(&out, a_panels_, right, b_.format, b_.row, lines, width, terms);
-        } else {
-          gemm_.multiply(&out, a_panels_, b_panels_, lines, width, terms);
-        }
+        gemm_.multiply(&out, a_panels_, b_panels_, lines, width, terms);
       }
     }
     if (!in_place_) StoreBlock(c, height, width);
     return true;
+  }
+
+  void Few(const simd::GemmOutput& out, const std::byte* a, const std::byte* b, int64_t rows, int64_t columns,
+           int64_t terms) const {
+    if (way_ == Way::kStream) {
+      gemm_.pack_few(a_panels_, a, a_.format, a_.row, a_.step, rows, terms);
+      return gemm_.stream(&out, a_panels_, b, b_.format, b_.row, rows, columns, terms);
+    }
+    gemm_.pack_lines(a_panels_, a, a_.format, a_.row, a_.step, rows, terms);
+    gemm_.dot(&out, a_panels_, b, b_.format, b_.step, rows, columns, terms);
   }
 
   simd::GemmOutput Output(std::byte* c, int64_t row, bool first) const {
@@ -126,27 +148,25 @@ class Product {
   const int64_t rows_;
   const int64_t columns_;
   const int64_t k_;
-  const int64_t terms_;  // of a block
   const Layout c_;
   const Layout a_;
   const Layout b_;
+  const Way way_;
+  const int64_t terms_;  // of a block
   std::byte* a_panels_;
   std::byte* b_panels_;
   std::byte* c_block_;
   bool in_place_ = false;  // sums go straight to the output
-  bool streams_ = false;   // B is not packed
 };
 
 }  // namespace
 
-void RunMatmul(const LeafProgram& leaf, const simd::KernelTable& kernels, const int64_t* cells, int64_t k,
+void RunMatmul(const LeafProgram& leaf, const simd::KernelTable& kernels, const int64_t* bounds, const int64_t* cells,
                const OperandView* views, std::byte* scratch, const std::atomic<bool>* abort) {
-  const int64_t rows = cells[leaf.rank - 2];
-  const int64_t columns = cells[leaf.rank - 1];
-  if (rows <= 0 || columns <= 0) return;
+  if (cells[leaf.rank - 2] <= 0 || cells[leaf.rank - 1] <= 0) return;
   Nest batches;
   if (!batches.Make(leaf.rank - 2, cells, -1, views, 3)) return;
-  Product product(leaf, kernels, views, rows, columns, k, scratch, abort);
+  Product product(leaf, kernels, views, bounds, cells, scratch, abort);
   batches.ForEachOuter(0, [&](const Pointers& at) { product.Run(at); });
 }
 

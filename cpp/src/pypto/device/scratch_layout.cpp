@@ -162,7 +162,6 @@ void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
   const int64_t rows = program->extents[program->rank - 2];
   const int64_t columns = up(program->extents[program->rank - 1], kernels.gemm_columns);
   matmul.block_rows = std::min(kBlockRows / kernels.gemm_rows * kernels.gemm_rows, up(rows, kernels.gemm_rows));
-  matmul.block_rows = std::max(matmul.block_rows, up(kernels.most_stream_rows, kernels.gemm_rows));
   matmul.block_columns = std::min(up(kBlockColumns, kernels.gemm_columns), columns);
   matmul.held_rows = std::min(matmul.block_rows * kHeldBlocks, up(rows, kernels.gemm_rows));
   int64_t end = program->pointer_bytes;
@@ -171,8 +170,10 @@ void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
     end += Aligned(elements * 4);
     return at;
   };
-  matmul.a_offset = take(matmul.block_rows * simd::kGemmMaxUnits);
-  matmul.b_offset = take(matmul.block_columns * (simd::kGemmMaxUnits + kernels.gemm[matmul.kind].head));
+  const int64_t panel_units = simd::kGemmMaxUnits + kernels.gemm[matmul.kind].head;
+  const int64_t few = kernels.most_few_rows * std::max(panel_units, kernels.dot_row_units);
+  matmul.a_offset = take(std::max(matmul.block_rows * panel_units, few));
+  matmul.b_offset = take(matmul.block_columns * (simd::kGemmMaxUnits + simd::kGemmPanelGap));
   matmul.c_offset = take(matmul.held_rows * matmul.block_columns);
   program->scratch_bytes = end;
 }

@@ -1,8 +1,9 @@
-// Matrix product: the register-tiled kernel over packed panels, and the one that reads rows of B where they lie. Terms
-// are added in ascending order.
+// Matrix product: the register-tiled kernel over packed panels, where terms are added in ascending order, and the
+// functions of every kind of product.
 #pragma once
 
-#include "pypto/device/simd/pack.inl.h"
+#include "pypto/device/simd/dot.inl.h"
+#include "pypto/device/simd/stream.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -10,38 +11,24 @@ namespace {
 // Register tile: kGemmRows × kGemmVectors vectors of accumulators, which the register file just holds.
 #if defined(__AVX512F__)
 constexpr int kGemmRows = 12;
-constexpr int kMostDirectRows = 16;
+constexpr double kTermsPerNs = 50;  // of FP32
 #elif defined(__AVX2__)
 constexpr int kGemmRows = 6;
-constexpr int kMostDirectRows = 4;
+constexpr double kTermsPerNs = 40;
 #else
 constexpr int kGemmRows = 4;
-constexpr int kMostDirectRows = 4;
+constexpr double kTermsPerNs = 10;
 #endif
 constexpr int kGemmVectors = 2;
 constexpr int kGemmColumns = kGemmVectors * static_cast<int>(kLanes);
 
-template <typename Half>
-PYPTO_SIMD_INLINE void StoreNarrow(uint16_t* to, VecF sum, int64_t lanes) {
-  const VecH x = Half::Narrow(sum);
-  lanes == kLanes ? StoreHalves(to, x) : ScatterHalves(to, 1, x, lanes);
-}
-
-// Sums of neighbouring columns to where the product goes, `lanes` of them.
-template <typename Sum>
-PYPTO_SIMD_INLINE void StoreSum(const GemmOutput& out, int64_t row, int64_t column, Sum sum, int64_t lanes) {
-  using Element = typename ElementOf<Sum>::Type;
-  if (out.from != nullptr) {
-    const Element* from = static_cast<const Element*>(out.from) + row * out.from_stride + column;
-    sum += lanes == kLanes ? Load(from) : LoadPart(from, lanes);
+// Asks for the cells that a tile will be added to.
+PYPTO_SIMD_INLINE void FetchTile(const GemmOutput& out, int64_t row, int64_t column, int rows) {
+  if (out.from == nullptr) return;
+  const auto* at = static_cast<const int32_t*>(out.from) + row * out.from_stride + column;
+  for (int i = 0; i < rows; ++i, at += out.from_stride) {
+    for (int part = 0; part < kGemmVectors; ++part) __builtin_prefetch(at + part * kLanes, 0, 2);
   }
-  const int64_t at = row * out.to_stride + column;
-  if constexpr (Element(0.5) != 0) {
-    if (out.format == kF16) return StoreNarrow<Fp16>(static_cast<uint16_t*>(out.to) + at, sum, lanes);
-    if (out.format == kBf16) return StoreNarrow<Bf16>(static_cast<uint16_t*>(out.to) + at, sum, lanes);
-  }
-  Element* to = static_cast<Element*>(out.to) + at;
-  lanes == kLanes ? Store(to, sum) : StorePart(to, sum, lanes);
 }
 
 // kRows rows of one panel pair, at (row, column) of the product; `columns` of the panel's are there.
@@ -55,10 +42,11 @@ void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const int3
 #pragma GCC unroll 2
     for (int part = 0; part < kGemmVectors; ++part) {
       sums[i][part] = Sum{};
-      if constexpr (Units::kHead != 0) sums[i][part] = LoadUnits(b + part * kLanes);
+      if constexpr (Units::kHead != 0) sums[i][part] = Splat(a[i]);
     }
   }
-  b += Units::kHead * kGemmColumns;
+  a += Units::kHead * kGemmRows;
+  FetchTile(out, row, column, kRows);
   for (int64_t unit = 0; unit < units; ++unit, a += kGemmRows, b += kGemmColumns) {
     VecI right[kGemmVectors];
 #pragma GCC unroll 2
@@ -104,109 +92,12 @@ void Multiply(const GemmOutput* out, const void* a, const void* b, int64_t rows,
   for (int64_t column = 0; column < columns; column += kGemmColumns) {
     const int64_t width = columns - column < kGemmColumns ? columns - column : kGemmColumns;
     const auto* left = static_cast<const int32_t*>(a);
-    for (int64_t row = 0; row < rows; row += kGemmRows, left += units * kGemmRows) {
+    for (int64_t row = 0; row < rows; row += kGemmRows, left += (units + Units::kHead) * kGemmRows) {
       const int64_t lines = rows - row < kGemmRows ? rows - row : kGemmRows;
       kRegisterTiles<Units>[lines - 1](*out, row, column, left, right, units, width);
     }
-    right += (units + Units::kHead) * kGemmColumns;
+    right += (units + kGemmPanelGap) * kGemmColumns;
   }
-}
-
-// Sums of kRows rows (those past `rows` are not stored) and kVectors vectors of columns. A is packed, B is not.
-template <typename Units, int kRows, int kVectors>
-struct Strip {
-  using Sum = typename Units::Sum;
-  Sum sums[kRows][kVectors] = {};
-  Sum offsets[kVectors] = {};
-
-  PYPTO_SIMD_MEMBER void Add(const int32_t* a, int64_t a_panel, const VecI* b) {
-#pragma GCC unroll 16
-    for (int part = 0; part < kVectors; ++part) {
-      if constexpr (Units::kHead != 0) offsets[part] = Units::Offset(offsets[part], b[part]);
-    }
-#pragma GCC unroll 16
-    for (int row = 0; row < kRows; ++row) {
-      const VecI left = Splat(a[row / kGemmRows * a_panel + row % kGemmRows]);
-#pragma GCC unroll 16
-      for (int part = 0; part < kVectors; ++part) {
-        sums[row][part] = Units::MultiplyAdd(sums[row][part], left, b[part]);
-      }
-    }
-  }
-};
-
-// How far ahead rows of B are asked for.
-template <typename Units>
-constexpr int64_t kRowsAhead = Units::kGroup == 1 ? 12 : 8 * Units::kGroup;
-
-template <typename Units, int kRows, int kVectors>
-void RunStrip(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows, int64_t column,
-              int64_t k, int64_t lanes) {
-  constexpr int64_t kVectorBytes = kLanes * Units::kBytes;
-  const int64_t whole = k / Units::kGroup;
-  const int64_t units = (k + Units::kGroup - 1) / Units::kGroup;
-  const bool partial = kVectors == 1 && lanes < kLanes;
-  Strip<Units, kRows, kVectors> strip;
-  VecI right[kVectors];
-  b += column * Units::kBytes;
-  for (int64_t unit = 0; unit < units; ++unit, a += kGemmRows, b += Units::kGroup * k_bytes) {
-    if (unit < whole && !partial) [[likely]] {
-#pragma GCC unroll 4
-      for (int term = 0; term < Units::kGroup; ++term) {
-#pragma GCC unroll 16
-        for (int64_t at = 0; at < kVectors * kVectorBytes; at += 64) {
-          __builtin_prefetch(b + (kRowsAhead<Units> + term) * k_bytes + at);
-        }
-      }
-#pragma GCC unroll 16
-      for (int part = 0; part < kVectors; ++part) right[part] = Units::Across(b + part * kVectorBytes, k_bytes);
-    } else {
-      const int64_t terms = unit < whole ? Units::kGroup : k - whole * Units::kGroup;
-      for (int part = 0; part < kVectors; ++part) {
-        right[part] = AcrossPart<Units>(b + part * kVectorBytes, k_bytes, terms, partial ? lanes : kLanes);
-      }
-    }
-    strip.Add(a, units * kGemmRows, right);
-  }
-#pragma GCC unroll 16
-  for (int row = 0; row < kRows; ++row) {
-    if (row >= rows) break;
-#pragma GCC unroll 16
-    for (int part = 0; part < kVectors; ++part) {
-      StoreSum(out, row, column + part * kLanes, strip.sums[row][part] - strip.offsets[part], lanes);
-    }
-  }
-}
-
-template <typename Units, int kRows, int kVectors>
-void RunStrips(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows, int64_t columns,
-               int64_t k) {
-  int64_t column = 0;
-  for (; column + kVectors * kLanes <= columns; column += kVectors * kLanes) {
-    RunStrip<Units, kRows, kVectors>(out, a, b, k_bytes, rows, column, k, kLanes);
-  }
-  for (; column < columns; column += kLanes) {
-    const int64_t lanes = columns - column < kLanes ? columns - column : kLanes;
-    RunStrip<Units, kRows, 1>(out, a, b, k_bytes, rows, column, k, lanes);
-  }
-}
-
-template <typename Units>
-void Stream(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_stride, int64_t rows, int64_t columns,
-            int64_t k) {
-  const int64_t k_bytes = k_stride * Units::kBytes;
-#if defined(__AVX512F__)
-  if (rows == 1) return RunStrips<Units, 1, 16>(out, a, b, k_bytes, rows, columns, k);
-  if (rows == 2) return RunStrips<Units, 2, 8>(out, a, b, k_bytes, rows, columns, k);
-  if (rows <= 4) return RunStrips<Units, 4, 4>(out, a, b, k_bytes, rows, columns, k);
-  if (rows <= 8) return RunStrips<Units, 8, 2>(out, a, b, k_bytes, rows, columns, k);
-  if (rows <= 12) return RunStrips<Units, 12, 2>(out, a, b, k_bytes, rows, columns, k);
-  return RunStrips<Units, 16, 1>(out, a, b, k_bytes, rows, columns, k);
-#else
-  if (rows == 1) return RunStrips<Units, 1, 8>(out, a, b, k_bytes, rows, columns, k);
-  if (rows == 2) return RunStrips<Units, 2, 4>(out, a, b, k_bytes, rows, columns, k);
-  return RunStrips<Units, 4, 2>(out, a, b, k_bytes, rows, columns, k);
-#endif
 }
 
 template <int kWidth, bool kLeft>
@@ -228,28 +119,75 @@ void PackUnits(void* out, const void* source, Format, int64_t line_stride, int64
   PackMatrix<Units, kWidth, kLeft>(out, source, line_stride, k_stride, lines, k);
 }
 
+void PackFloatLines(void* out, const void* source, Format format, int64_t line_stride, int64_t k_stride, int64_t lines,
+                    int64_t k) {
+#define PYPTO_PACK(...) PackDotLines<__VA_ARGS__>(out, source, line_stride, k_stride, lines, k)
+  switch (format) {
+    case kF16: return PYPTO_PACK(FloatUnits<kF16>);
+    case kBf16: return PYPTO_PACK(FloatUnits<kBf16>);
+    case kE4m3: return PYPTO_PACK(FloatUnits<kE4m3>);
+    case kE5m2: return PYPTO_PACK(FloatUnits<kE5m2>);
+    case kHf8: return PYPTO_PACK(FloatUnits<kHf8>);
+    default: return PYPTO_PACK(FloatUnits<kF32>);
+  }
+#undef PYPTO_PACK
+}
+template <typename Units>
+void PackUnitLines(void* out, const void* source, Format, int64_t line_stride, int64_t k_stride, int64_t lines,
+                   int64_t k) {
+  PackDotLines<Units>(out, source, line_stride, k_stride, lines, k);
+}
+
+#define PYPTO_BY_FORMAT(function, ...)                           \
+  switch (format) {                                              \
+    case kF16: return function<FloatUnits<kF16>>(__VA_ARGS__);   \
+    case kBf16: return function<FloatUnits<kBf16>>(__VA_ARGS__); \
+    default: return function<FloatUnits<kF32>>(__VA_ARGS__);     \
+  }
 void StreamFloats(const GemmOutput* out, const void* a, const void* b, Format format, int64_t k_stride, int64_t rows,
                   int64_t columns, int64_t k) {
-#define PYPTO_STREAM(...) \
-  Stream<__VA_ARGS__>(*out, static_cast<const int32_t*>(a), static_cast<const char*>(b), k_stride, rows, columns, k)
-  if (format == kF16) return PYPTO_STREAM(FloatUnits<kF16>);
-  if (format == kBf16) return PYPTO_STREAM(FloatUnits<kBf16>);
-  PYPTO_STREAM(FloatUnits<kF32>);
-#undef PYPTO_STREAM
+  PYPTO_BY_FORMAT(Stream, *out, a, b, k_stride, rows, columns, k)
 }
+void DotFloats(const GemmOutput* out, const void* a, const void* b, Format format, int64_t column_stride, int64_t rows,
+               int64_t columns, int64_t k) {
+  PYPTO_BY_FORMAT(Dot, *out, a, b, column_stride, rows, columns, k)
+}
+#undef PYPTO_BY_FORMAT
 template <typename Units>
 void StreamUnits(const GemmOutput* out, const void* a, const void* b, Format, int64_t k_stride, int64_t rows,
                  int64_t columns, int64_t k) {
-  Stream<Units>(*out, static_cast<const int32_t*>(a), static_cast<const char*>(b), k_stride, rows, columns, k);
+  Stream<Units>(*out, a, b, k_stride, rows, columns, k);
+}
+template <typename Units>
+void DotUnits(const GemmOutput* out, const void* a, const void* b, Format, int64_t column_stride, int64_t rows,
+              int64_t columns, int64_t k) {
+  Dot<Units>(*out, a, b, column_stride, rows, columns, k);
 }
 
 constexpr GemmKernels kFloatGemm = {
-    1, 0, PackFloats<kGemmRows, true>, PackFloats<kGemmColumns, false>, Multiply<FloatUnits<kF32>>, StreamFloats,
+    .group = 1,
+    .head = 0,
+    .terms_per_ns = kTermsPerNs,
+    .pack_a = PackFloats<kGemmRows, true>,
+    .pack_b = PackFloats<kGemmColumns, false>,
+    .pack_few = PackFloats<kFewRows, true>,
+    .pack_lines = PackFloatLines,
+    .multiply = Multiply<FloatUnits<kF32>>,
+    .stream = StreamFloats,
+    .dot = DotFloats,
 };
 template <typename Units>
 constexpr GemmKernels kUnitsGemm = {
-    Units::kGroup,   Units::kHead,       PackUnits<Units, kGemmRows, true>, PackUnits<Units, kGemmColumns, false>,
-    Multiply<Units>, StreamUnits<Units>,
+    .group = Units::kGroup,
+    .head = Units::kHead,
+    .terms_per_ns = kTermsPerNs * Units::kGroup,
+    .pack_a = PackUnits<Units, kGemmRows, true>,
+    .pack_b = PackUnits<Units, kGemmColumns, false>,
+    .pack_few = PackUnits<Units, kFewRows, true>,
+    .pack_lines = PackUnitLines<Units>,
+    .multiply = Multiply<Units>,
+    .stream = StreamUnits<Units>,
+    .dot = DotUnits<Units>,
 };
 #if defined(__AVX512BF16__)
 constexpr GemmKernels kBf16Gemm = kUnitsGemm<Bf16Units>;

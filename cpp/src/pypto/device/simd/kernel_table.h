@@ -83,6 +83,10 @@ enum GemmKind : uint8_t { kGemmFloat, kGemmBf16, kGemmInt8, kGemmKindCount };
 
 // Packed blocks hold at most this many units of 4 bytes in k.
 inline constexpr int64_t kGemmMaxUnits = 256;
+// Units between panels of B: without them, all panels would lie in the same sets of a cache.
+inline constexpr int64_t kGemmPanelGap = 1;
+// Units of a block of the products of few rows with lines of B whose terms are neighbours.
+inline constexpr int64_t kGemmDotUnits = 1024;
 
 // Where a product goes; columns are neighbours. Strides count elements.
 struct GemmOutput {
@@ -93,21 +97,30 @@ struct GemmOutput {
   Format format;  // of `to`: kI32 for integers, else kF32, kF16 or kBf16
 };
 
-// Matrix product over packed panels of units: `group` neighbouring terms in 4 bytes. A: panels of gemm_rows rows,
-// [unit][row]; B: panels of gemm_columns columns, `head` units more than k has, [unit][column]. 1 <= k <= group *
-// kGemmMaxUnits; strides count elements of the format.
+using PackFunction = void (*)(void* out, const void* source, Format format, int64_t line_stride, int64_t k_stride,
+                              int64_t lines, int64_t k);
+using MultiplyFewFunction = void (*)(const GemmOutput* out, const void* a, const void* b, Format format, int64_t stride,
+                                     int64_t rows, int64_t columns, int64_t k);
+
+// Matrix product over units: `group` neighbouring terms in 4 bytes. Strides count elements of the format.
 struct GemmKernels {
   int64_t group;
   int64_t head;
-  void (*pack_a)(void* out, const void* source, Format format, int64_t row_stride, int64_t k_stride, int64_t rows,
-                 int64_t k);
-  void (*pack_b)(void* out, const void* source, Format format, int64_t column_stride, int64_t k_stride, int64_t columns,
-                 int64_t k);
+  double terms_per_ns;  // rough, of one core
+  // Panels, 1 <= k <= group * kGemmMaxUnits. A: of gemm_rows rows, [unit][row]; B: of gemm_columns columns, `head`
+  // units more than k has, [unit][column].
+  PackFunction pack_a;
+  PackFunction pack_b;
+  // A for `stream`: one panel of most_few_rows rows. A for `dot`: k <= group *
+  // kGemmDotUnits.
+  PackFunction pack_few;
+  PackFunction pack_lines;
   void (*multiply)(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k);
-  // The same, bit by bit, with rows of B where they lie (FP32, FP16, BF16 or INT8, columns are neighbours), for at most
-  // most_stream_rows rows.
-  void (*stream)(const GemmOutput* out, const void* a, const void* b, Format format, int64_t k_stride, int64_t rows,
-                 int64_t columns, int64_t k);
+  // For at most most_few_rows rows, with B where it lies (FP32, FP16, BF16 or INT8). `stream` gives what `multiply`
+  // gives, bit by bit; columns are neighbours, `stride` is that of k. `dot` sums in an order of its own; terms are
+  // neighbours, `stride` is that of the columns.
+  MultiplyFewFunction stream;
+  MultiplyFewFunction dot;
 };
 
 // Rows lie `row` bytes apart. What is streamed goes past the caches and is seen by other cores when the call returns.
@@ -149,7 +162,8 @@ struct KernelTable {
 
   int64_t gemm_rows;
   int64_t gemm_columns;
-  int64_t most_stream_rows;
+  int64_t most_few_rows;
+  int64_t dot_row_units;  // of A for `dot`: the distance of rows
   GemmKernels gemm[kGemmKindCount];
 };
 

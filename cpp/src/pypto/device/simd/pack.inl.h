@@ -1,4 +1,5 @@
-// Packing of matrices into panels of units: [unit][line], lines past the end are zero.
+// Packing of matrices into panels of units: [unit][line], lines past the end are zero. Panels of A begin with the heads
+// of their lines.
 #pragma once
 
 #include "pypto/device/simd/units.inl.h"
@@ -57,25 +58,32 @@ struct PackSource {
   int64_t k;
 };
 
-// The sums that the head of a panel holds; `head` has room for the panel's width.
+// What the head of a panel holds: what the sums of its lines begin with.
 template <typename Units>
-PYPTO_SIMD_INLINE void AddToHead(int32_t* head, VecI units) {
-  if constexpr (Units::kHead != 0) Store(head, Load(head) - Units::Offset(VecI{}, units));
+PYPTO_SIMD_INLINE void AddToHead(int32_t* head, VecI units, int64_t lanes) {
+  if constexpr (Units::kHead != 0) {
+    const VecI before = lanes == kLanes ? Load(head) : LoadPart(head, lanes);
+    StoreLanes(head, before - Units::Offset(VecI{}, units), lanes);
+  }
 }
 
 // Lines whose terms are neighbours (or, slowly, at any distance): squares, turned in registers.
+// Units that a panel takes besides its own.
+template <typename Units, bool kLeft>
+constexpr int64_t kExtraUnits = kLeft ? Units::kHead : kGemmPanelGap;
+
 template <typename Units, int kWidth, bool kLeft>
 void PackLines(int32_t* out, const PackSource& from) {
   constexpr int64_t kTerms = kLanes * Units::kGroup;
   const int64_t units = (from.k + Units::kGroup - 1) / Units::kGroup;
   const bool neighbours = from.k_bytes == Units::kBytes;
-  constexpr int kHead = kLeft ? 0 : Units::kHead;
-  for (int64_t first = 0; first < from.lines; first += kWidth, out += (units + kHead) * kWidth) {
+  constexpr int kHead = kLeft ? Units::kHead : 0;
+  for (int64_t first = 0; first < from.lines; first += kWidth, out += (units + kExtraUnits<Units, kLeft>)*kWidth) {
     for (int64_t lane = 0; lane < kWidth; lane += kLanes) {
       const int64_t held = kWidth - lane < kLanes ? kWidth - lane : kLanes;
       const int64_t left = from.lines - first - lane;
       const int64_t lines = left < held ? left : held;
-      if (kHead != 0) Store(out + lane, VecI{});
+      if (kHead != 0) StoreLanes(out + lane, VecI{}, held);
       for (int64_t unit = 0; unit < units; unit += kLanes) {
         const int64_t terms = from.k - unit * Units::kGroup < kTerms ? from.k - unit * Units::kGroup : kTerms;
         VecI rows[kLanes];
@@ -85,18 +93,51 @@ void PackLines(int32_t* out, const PackSource& from) {
           rows[i] = VecI{};
           if (i >= lines) continue;
           rows[i] = neighbours && terms == kTerms ? Units::Along(at) : AlongPart<Units>(at, from.k_bytes, terms);
-          if (kLeft) rows[i] = Units::Left(rows[i]);
+          if (!kLeft) rows[i] = Units::Right(rows[i]);
         }
         Transpose(rows);
         int32_t* to = out + (kHead + unit) * kWidth + lane;
         const int64_t stored = units - unit < kLanes ? units - unit : kLanes;
         for (int64_t i = 0; i < stored; ++i, to += kWidth) {
-          if (kHead != 0) AddToHead<Units>(out + lane, rows[i]);
+          if (kHead != 0) AddToHead<Units>(out + lane, rows[i], held);
           StoreLanes(to, rows[i], held);
         }
       }
     }
   }
+}
+
+// The units that `terms` rows of lines from `at` on make: kSpread vectors, of which `lines` lines are there.
+template <typename Units>
+PYPTO_SIMD_INLINE void ReadUnits(const char* at, int64_t k_bytes, int64_t terms, int64_t lines, VecI* units) {
+  constexpr int64_t kLines = kLanes * Units::kSpread;
+  if (lines < 0) lines = 0;
+  if (lines >= kLines && terms == Units::kGroup) [[likely]] {
+    Units::Spread(at, k_bytes, units);
+  } else {
+    alignas(64) char copy[Units::kGroup * kLines * Units::kBytes] = {};
+    for (int64_t term = 0; term < terms; ++term) {
+      CopyBytes(copy + term * kLines * Units::kBytes, at + term * k_bytes,
+                (lines < kLines ? lines : kLines) * Units::kBytes);
+    }
+    Units::Spread(copy, kLines * Units::kBytes, units);
+  }
+  Units::Gather(units);
+}
+
+// One vector of them, at most `held` lines.
+template <typename Units>
+PYPTO_SIMD_INLINE VecI ReadVector(const char* at, int64_t k_bytes, int64_t terms, int64_t lines, int64_t held) {
+  if (lines >= kLanes && terms == Units::kGroup) return Units::Across(at, k_bytes);
+  return lines > 0 ? AcrossPart<Units>(at, k_bytes, terms, lines < held ? lines : held) : VecI{};
+}
+
+template <typename Units, int kWidth, bool kLeft>
+PYPTO_SIMD_INLINE void PutUnits(int32_t* out, int64_t panel, int64_t line, int64_t unit, VecI units, int64_t lanes) {
+  constexpr int kHead = kLeft ? Units::kHead : 0;
+  int32_t* to = out + line / kWidth * panel + line % kWidth;
+  if (kHead != 0) AddToHead<Units>(to, units, lanes);
+  StoreLanes(to + (kHead + unit) * kWidth, kLeft ? units : Units::Right(units), lanes);
 }
 
 // Rows of neighbouring lines, spread over the panels row by row: memory is read in order, and the rows to come are on
@@ -105,12 +146,11 @@ template <typename Units, int kWidth, bool kLeft>
 void PackRows(int32_t* out, const PackSource& from) {
   constexpr int64_t kLine = 64;
   constexpr int64_t kUnitsAhead = 4;
-  constexpr int kHead = kLeft ? 0 : Units::kHead;
+  constexpr int kHead = kLeft ? Units::kHead : 0;
   const int64_t units = (from.k + Units::kGroup - 1) / Units::kGroup;
-  const int64_t panel = (units + kHead) * kWidth;
-  for (int64_t first = 0; kHead != 0 && first < from.lines; first += kWidth) {
-    for (int64_t lane = 0; lane < kWidth; lane += kLanes) Store(out + first / kWidth * panel + lane, VecI{});
-  }
+  const int64_t panel = (units + kExtraUnits<Units, kLeft>)*kWidth;
+  const int64_t width = (from.lines + kWidth - 1) / kWidth * kWidth;  // of all panels
+  for (int64_t first = 0; kHead != 0 && first < width; ++first) out[first / kWidth * panel + first % kWidth] = 0;
   const char* row = from.data;
   for (int64_t unit = 0; unit < units; ++unit, row += from.k_bytes * Units::kGroup) {
     const int64_t left = from.k - unit * Units::kGroup;
@@ -119,21 +159,20 @@ void PackRows(int32_t* out, const PackSource& from) {
       const char* ahead = row + (kUnitsAhead * Units::kGroup + term) * from.k_bytes;
       for (int64_t at = 0; at < from.lines * Units::kBytes; at += kLine) __builtin_prefetch(ahead + at);
     }
-    int32_t* to = out;
-    for (int64_t first = 0; first < from.lines; first += kWidth, to += panel) {
-      for (int64_t lane = 0; lane < kWidth; lane += kLanes) {
-        const int64_t held = kWidth - lane < kLanes ? kWidth - lane : kLanes;
-        const int64_t lines = from.lines - first - lane;
-        const char* at = row + (first + lane) * Units::kBytes;
-        VecI x{};
-        if (lines >= kLanes && terms == Units::kGroup) {
-          x = Units::Across(at, from.k_bytes);
-        } else if (lines > 0) {
-          x = AcrossPart<Units>(at, from.k_bytes, terms, lines < held ? lines : held);
+    for (int64_t first = 0; first < width;) {
+      const char* at = row + first * Units::kBytes;
+      if constexpr (kWidth % kLanes == 0) {
+        VecI made[Units::kSpread];
+        ReadUnits<Units>(at, from.k_bytes, terms, from.lines - first, made);
+        for (int i = 0; i < Units::kSpread && first < width; ++i, first += kLanes) {
+          PutUnits<Units, kWidth, kLeft>(out, panel, first, unit, made[i], kLanes);
         }
-        if (kLeft) x = Units::Left(x);
-        if (kHead != 0) AddToHead<Units>(to + lane, x);
-        StoreLanes(to + (kHead + unit) * kWidth + lane, x, held);
+      } else {
+        const int64_t left_over = kWidth - first % kWidth;
+        const int64_t held = left_over < kLanes ? left_over : kLanes;
+        const VecI made = ReadVector<Units>(at, from.k_bytes, terms, from.lines - first, held);
+        PutUnits<Units, kWidth, kLeft>(out, panel, first, unit, made, held);
+        first += held;
       }
     }
   }

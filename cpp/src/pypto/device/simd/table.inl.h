@@ -69,7 +69,8 @@ constexpr KernelTable MakeTable() {
       .transpose = {Transpose<uint8_t>, Transpose<uint16_t>, Transpose<uint32_t>, Transpose<uint64_t>},
       .gemm_rows = kGemmRows,
       .gemm_columns = kGemmColumns,
-      .most_stream_rows = kMostDirectRows,
+      .most_few_rows = kFewRows,
+      .dot_row_units = kDotRowUnits,
       .gemm = {kFloatGemm, kBf16Gemm, kUnitsGemm<Int8Units>},
   };
   FillRows<float>(table.rows[kKindF32]);

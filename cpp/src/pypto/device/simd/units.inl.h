@@ -55,7 +55,12 @@ struct FloatUnits {
   // kLanes units of one line, and one unit each of kLanes lines whose rows of terms are k_bytes apart.
   PYPTO_SIMD_MEMBER static VecI Along(const char* p) { return AsInt(WidenLanes<kFormat>(p)); }
   PYPTO_SIMD_MEMBER static VecI Across(const char* p, int64_t) { return AsInt(WidenLanes<kFormat>(p)); }
-  PYPTO_SIMD_MEMBER static VecI Left(VecI units) { return units; }  // of A
+  // Units of kSpread vectors of neighbouring lines, in the order that comes easily; Gather puts vectors into theirs.
+  static constexpr int kSpread = 1;
+  PYPTO_SIMD_MEMBER static void Spread(const char* p, int64_t, VecI* units) { *units = Along(p); }
+  template <typename V>
+  PYPTO_SIMD_MEMBER static void Gather(V*) {}
+  PYPTO_SIMD_MEMBER static VecI Right(VecI units) { return units; }  // of B
   PYPTO_SIMD_MEMBER static VecF MultiplyAdd(VecF sum, VecI a, VecI b) { return sum + AsFloat(a) * AsFloat(b); }
 };
 
@@ -71,7 +76,21 @@ struct Bf16Units {
   PYPTO_SIMD_MEMBER static VecI Across(const char* p, int64_t k_bytes) {
     return reinterpret_cast<VecI>(LoadWords(p) | (LoadWords(p + k_bytes) << 16));
   }
-  PYPTO_SIMD_MEMBER static VecI Left(VecI units) { return units; }
+  static constexpr int kSpread = 2;
+  PYPTO_SIMD_MEMBER static void Spread(const char* p, int64_t k_bytes, VecI* units) {
+    const auto first = reinterpret_cast<__m512i>(LoadUnits(p));
+    const auto second = reinterpret_cast<__m512i>(LoadUnits(p + k_bytes));
+    units[0] = reinterpret_cast<VecI>(_mm512_unpacklo_epi16(first, second));
+    units[1] = reinterpret_cast<VecI>(_mm512_unpackhi_epi16(first, second));
+  }
+  template <typename V>
+  PYPTO_SIMD_MEMBER static void Gather(V* sums) {
+    const V low = sums[0];
+    const V high = sums[1];
+    sums[0] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    sums[1] = __builtin_shufflevector(low, high, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+  }
+  PYPTO_SIMD_MEMBER static VecI Right(VecI units) { return units; }
   PYPTO_SIMD_MEMBER static VecF MultiplyAdd(VecF sum, VecI a, VecI b) {
     return reinterpret_cast<VecF>(
         _mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b)));
@@ -80,8 +99,8 @@ struct Bf16Units {
 #endif
 
 #if defined(__AVX512VNNI__)
-// Four INT8 terms in a unit. The instruction takes unsigned times signed bytes: A is kept with 128 added, and B's panel
-// begins with what that adds to each column, negated. Sums are exact modulo 2^32.
+// Four INT8 terms in a unit. The instruction takes unsigned times signed bytes: B is kept with 128 added, and A's panel
+// begins with what that adds to each row, negated. Sums are exact modulo 2^32.
 struct Int8Units {
   using Sum = VecI;
   static constexpr int kGroup = 4;
@@ -92,13 +111,47 @@ struct Int8Units {
     return reinterpret_cast<VecI>(LoadBytes(p) | (LoadBytes(p + k_bytes) << 8) | (LoadBytes(p + 2 * k_bytes) << 16) |
                                   (LoadBytes(p + 3 * k_bytes) << 24));
   }
-  PYPTO_SIMD_MEMBER static VecI Left(VecI units) { return units ^ static_cast<int32_t>(0x80808080U); }
-  PYPTO_SIMD_MEMBER static VecI MultiplyAdd(VecI sum, VecI a, VecI b) {
-    return reinterpret_cast<VecI>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(a),
-                                                      reinterpret_cast<__m512i>(b)));
+  static constexpr int kSpread = 4;
+  PYPTO_SIMD_MEMBER static void Spread(const char* p, int64_t k_bytes, VecI* units) {
+    const auto row = [p, k_bytes](int i) { return reinterpret_cast<__m512i>(LoadUnits(p + i * k_bytes)); };
+    const __m512i low01 = _mm512_unpacklo_epi8(row(0), row(1));
+    const __m512i high01 = _mm512_unpackhi_epi8(row(0), row(1));
+    const __m512i low23 = _mm512_unpacklo_epi8(row(2), row(3));
+    const __m512i high23 = _mm512_unpackhi_epi8(row(2), row(3));
+    units[0] = reinterpret_cast<VecI>(_mm512_unpacklo_epi16(low01, low23));
+    units[1] = reinterpret_cast<VecI>(_mm512_unpackhi_epi16(low01, low23));
+    units[2] = reinterpret_cast<VecI>(_mm512_unpacklo_epi16(high01, high23));
+    units[3] = reinterpret_cast<VecI>(_mm512_unpackhi_epi16(high01, high23));
   }
-  PYPTO_SIMD_MEMBER static VecI Offset(VecI sum, VecI b) {
-    return MultiplyAdd(sum, VecI{} + static_cast<int32_t>(0x80808080U), b);
+  template <typename V>
+  PYPTO_SIMD_MEMBER static void Gather(V* sums) {
+    // Quarters of the four: the k-th of each make vector k.
+    const V low01 = __builtin_shufflevector(sums[0], sums[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    const V low23 = __builtin_shufflevector(sums[2], sums[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    const V high01 =
+        __builtin_shufflevector(sums[0], sums[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    const V high23 =
+        __builtin_shufflevector(sums[2], sums[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    sums[0] = Even(low01, low23);
+    sums[1] = Odd(low01, low23);
+    sums[2] = Even(high01, high23);
+    sums[3] = Odd(high01, high23);
+  }
+  template <typename V>
+  PYPTO_SIMD_MEMBER static V Even(V a, V b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  }
+  template <typename V>
+  PYPTO_SIMD_MEMBER static V Odd(V a, V b) {
+    return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  }
+  PYPTO_SIMD_MEMBER static VecI Right(VecI units) { return units ^ static_cast<int32_t>(0x80808080U); }
+  PYPTO_SIMD_MEMBER static VecI MultiplyAdd(VecI sum, VecI a, VecI b) {
+    return reinterpret_cast<VecI>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(b),
+                                                      reinterpret_cast<__m512i>(a)));
+  }
+  PYPTO_SIMD_MEMBER static VecI Offset(VecI sum, VecI a) {
+    return MultiplyAdd(sum, a, VecI{} + static_cast<int32_t>(0x80808080U));
   }
 };
 #elif defined(__SSE2__)
@@ -116,7 +169,11 @@ struct Int8Units {
     const VecU second = (LoadBytes(p + k_bytes) ^ 0x80U) - 0x80U;
     return reinterpret_cast<VecI>((first & 0xffffU) | (second << 16));
   }
-  PYPTO_SIMD_MEMBER static VecI Left(VecI units) { return units; }
+  static constexpr int kSpread = 1;
+  PYPTO_SIMD_MEMBER static void Spread(const char* p, int64_t k_bytes, VecI* units) { *units = Across(p, k_bytes); }
+  template <typename V>
+  PYPTO_SIMD_MEMBER static void Gather(V*) {}
+  PYPTO_SIMD_MEMBER static VecI Right(VecI units) { return units; }
   PYPTO_SIMD_MEMBER static VecI MultiplyAdd(VecI sum, VecI a, VecI b) {
 #if defined(__AVX512BW__)
     return sum + reinterpret_cast<VecI>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -136,35 +193,45 @@ struct Int8Units {
   static constexpr int kBytes = 1;
   PYPTO_SIMD_MEMBER static VecI Along(const char* p) { return reinterpret_cast<VecI>((LoadBytes(p) ^ 0x80U) - 0x80U); }
   PYPTO_SIMD_MEMBER static VecI Across(const char* p, int64_t) { return Along(p); }
-  PYPTO_SIMD_MEMBER static VecI Left(VecI units) { return units; }
+  static constexpr int kSpread = 1;
+  PYPTO_SIMD_MEMBER static void Spread(const char* p, int64_t k_bytes, VecI* units) { *units = Across(p, k_bytes); }
+  template <typename V>
+  PYPTO_SIMD_MEMBER static void Gather(V*) {}
+  PYPTO_SIMD_MEMBER static VecI Right(VecI units) { return units; }
   PYPTO_SIMD_MEMBER static VecI MultiplyAdd(VecI sum, VecI a, VecI b) { return sum + a * b; }
 };
 #endif
 
-// What does not fill a vector: `terms` terms, each k_bytes apart, of `lanes` lines, lane_bytes apart, copied into
-// zeros. Terms of a line lie one after the other in `out`, or those of all lines row by row.
-template <typename Units>
-PYPTO_SIMD_INLINE void CopyTerms(char* out, int64_t out_bytes, const char* p, int64_t inner, int64_t inner_bytes,
-                                 int64_t outer, int64_t outer_bytes) {
-  for (int64_t i = 0; i < outer; ++i) {
-    for (int64_t j = 0; j < inner; ++j) {
-      for (int byte = 0; byte < Units::kBytes; ++byte) {
-        out[i * out_bytes + j * Units::kBytes + byte] = p[i * outer_bytes + j * inner_bytes + byte];
-      }
-    }
+PYPTO_SIMD_INLINE void CopyBytes(char* to, const char* from, int64_t bytes) {
+#if defined(__AVX512F__)
+  for (; bytes > 0; bytes -= 64, to += 64, from += 64) {
+    const __mmask64 held = bytes >= 64 ? ~__mmask64{0} : (__mmask64{1} << bytes) - 1;
+    _mm512_mask_storeu_epi8(to, held, _mm512_maskz_loadu_epi8(held, from));
   }
+#else
+  __builtin_memcpy(to, from, static_cast<size_t>(bytes));
+#endif
 }
+
+// What does not fill a vector: `terms` terms of one line, k_bytes apart, or of `lanes` neighbouring lines; zeros where
+// there are none.
 template <typename Units>
 VecI AlongPart(const char* p, int64_t k_bytes, int64_t terms) {
-  char copy[kLanes * Units::kGroup * Units::kBytes] = {};
-  CopyTerms<Units>(copy, 0, p, terms, k_bytes, 1, 0);
+  alignas(64) char copy[kLanes * Units::kGroup * Units::kBytes] = {};
+  if (k_bytes == Units::kBytes) {
+    CopyBytes(copy, p, terms * Units::kBytes);
+  } else {
+    for (int64_t i = 0; i < terms; ++i) {
+      __builtin_memcpy(copy + i * Units::kBytes, p + i * k_bytes, Units::kBytes);
+    }
+  }
   return Units::Along(copy);
 }
 template <typename Units>
 VecI AcrossPart(const char* p, int64_t k_bytes, int64_t terms, int64_t lanes) {
   constexpr int64_t kRow = kLanes * Units::kBytes;
-  char copy[kRow * Units::kGroup] = {};
-  CopyTerms<Units>(copy, kRow, p, lanes, Units::kBytes, terms, k_bytes);
+  alignas(64) char copy[kRow * Units::kGroup] = {};
+  for (int64_t i = 0; i < terms; ++i) CopyBytes(copy + i * kRow, p + i * k_bytes, lanes * Units::kBytes);
   return Units::Across(copy, kRow);
 }
 

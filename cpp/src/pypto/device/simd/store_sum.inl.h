@@ -1,0 +1,33 @@
+// Where sums of a matrix product go.
+#pragma once
+
+#include "pypto/device/simd/pack.inl.h"
+
+namespace pypto::device::simd::PYPTO_SIMD_SET {
+namespace {
+
+template <typename Half>
+PYPTO_SIMD_INLINE void StoreNarrow(uint16_t* to, VecF sum, int64_t lanes) {
+  const VecH x = Half::Narrow(sum);
+  lanes == kLanes ? StoreHalves(to, x) : ScatterHalves(to, 1, x, lanes);
+}
+
+// Sums of neighbouring columns to where the product goes, `lanes` of them.
+template <typename Sum>
+PYPTO_SIMD_INLINE void StoreSum(const GemmOutput& out, int64_t row, int64_t column, Sum sum, int64_t lanes) {
+  using Element = typename ElementOf<Sum>::Type;
+  if (out.from != nullptr) {
+    const Element* from = static_cast<const Element*>(out.from) + row * out.from_stride + column;
+    sum += lanes == kLanes ? Load(from) : LoadPart(from, lanes);
+  }
+  const int64_t at = row * out.to_stride + column;
+  if constexpr (Element(0.5) != 0) {
+    if (out.format == kF16) return StoreNarrow<Fp16>(static_cast<uint16_t*>(out.to) + at, sum, lanes);
+    if (out.format == kBf16) return StoreNarrow<Bf16>(static_cast<uint16_t*>(out.to) + at, sum, lanes);
+  }
+  Element* to = static_cast<Element*>(out.to) + at;
+  lanes == kLanes ? Store(to, sum) : StorePart(to, sum, lanes);
+}
+
+}  // namespace
+}  // namespace pypto::device::simd::PYPTO_SIMD_SET
