@@ -168,8 +168,8 @@ class Chunk {
       const int64_t row = blocks * kBlock;
       for (int64_t at = 0; at < b.units; ++at) {
         const char* from = b.data + at * Units::kGroup * b.bytes;
-        for (int64_t block = 0; block < blocks; ++block) {
-          LyingUnits<Units>::Read(from + block * kBlockBytes, b.bytes, made + at * row + block * kBlock);
+        for (int64_t vector = 0; vector < row; vector += Units::kSpread) {
+          LyingUnits<Units>::Read(from + vector * kLanes * Units::kBytes, b.bytes, made + at * row + vector);
         }
       }
       const Rows units = {reinterpret_cast<const char*>(made), row * kLanes * 4, b.units};
