@@ -83,7 +83,8 @@ TEST(Matmul, FewRows) {
   const auto most = static_cast<int64_t>(simd::ActiveKernels().table->most_few_rows);
   for (const Types& types : kTypes) {
     for (const bool b_trans : {false, true}) {
-      for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{5}, int64_t{9}, most}) {
+      for (const int64_t rows :
+           {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{5}, int64_t{9}, most, most + 3, 2 * most}) {
         CheckProduct({rows, 300, 77, false, b_trans}, types);
         CheckProduct({rows, 131, 300, true, b_trans, 128, 64}, types, 3);
       }
@@ -105,7 +106,7 @@ TEST(Matmul, SumsDoNotDependOnHowManyRowsAreComputedTogether) {
   for (const Types& types : kTypes) {
     for (const bool b_trans : {false, true}) {
       std::vector<double> all;
-      for (const int64_t rows : {40, 16, 12, 9, 8, 5, 4, 3, 2, 1}) {
+      for (const int64_t rows : {40, 33, 32, 23, 17, 16, 12, 9, 8, 7, 5, 4, 3, 2, 1}) {
         if (b_trans && rows > most) continue;
         PlanMaker maker;
         const uint32_t a = maker.Parameter(types.input, {rows, kTerms});

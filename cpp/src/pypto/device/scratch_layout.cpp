@@ -171,7 +171,7 @@ void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
     return at;
   };
   const int64_t panel_units = simd::kGemmMaxUnits + kernels.gemm[matmul.kind].head;
-  const int64_t few = kernels.most_few_rows * std::max(panel_units, kernels.dot_row_units);
+  const int64_t few = kernels.most_few_rows * std::max(2 * panel_units, kernels.dot_row_units);
   matmul.a_offset = take(std::max(matmul.block_rows * panel_units, few));
   matmul.b_offset = take(matmul.block_columns * (simd::kGemmMaxUnits + simd::kGemmPanelGap));
   matmul.c_offset = take(matmul.held_rows * matmul.block_columns);
