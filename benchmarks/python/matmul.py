@@ -1,10 +1,11 @@
 """Matrix products on the mock against torch; operands resident, whole calls.
 
-Set PYPTO_MOCK_CORES to the number of threads. Weights of few rows lie as they come, and transposed. The two take turns,
-so a weight of 16 MiB comes from beyond the last-level cache where that does not hold both.
+Weights of few rows lie as they come, and transposed. The two take turns, so a weight of 16 MiB comes from beyond the
+last-level cache where that does not hold both.
 """
 
 import argparse
+import os
 from pathlib import Path
 
 import torch
@@ -45,13 +46,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--threads", type=int, default=1, help="of torch; the calling thread is pinned if it is 1")
+    parser.add_argument("--cores", type=int, default=1, help="of both sides; the calling thread is pinned if it is 1")
     parser.add_argument("--dtypes", nargs="*", default=list(DTYPES), choices=list(DTYPES))
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    if options.threads == 1:
+    os.environ["PYPTO_MOCK_CORES"] = str(options.cores)
+    torch.set_num_threads(options.cores)
+    if options.cores == 1:
         pin()
-    roof = peaks.measure_roof()
+    roof = peaks.measure_roof(options.cores)
     print(roof)
     figures: dict[str, dict[str, float]] = {}
     with ChipWorker(config=RunConfig()) as worker:
@@ -70,7 +72,7 @@ def main() -> None:
                     figures[f"{where} {who}"] = {**row, "gops": 2 * m * k * n / row["min_ns"]}
                 pair = [figures[f"{where} {who}"]["min_ns"] for who in ("pypto", "torch")]
                 moved = sum(t.nbytes for t in (left, right, out))
-                reached = roof.fraction(pair[0], 2.0 * m * k * n, name, moved) / options.threads
+                reached = roof.fraction(pair[0], 2.0 * m * k * n, name, moved)
                 figures[f"{where} pypto"]["of_roof"] = reached
                 print(
                     f"{where}: {pair[0]:.0f} ns, torch {pair[1]:.0f} ns, ratio {pair[0] / pair[1]:.2f}, "
@@ -78,7 +80,7 @@ def main() -> None:
                 )
                 for tensor in (left, right, out):
                     worker.free_tensor(tensor)
-    report(f"matrix products against torch on {options.threads} threads", figures, options.json)
+    report(f"matrix products against torch on {options.cores} cores", figures, options.json)
 
 
 if __name__ == "__main__":
