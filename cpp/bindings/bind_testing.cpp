@@ -103,6 +103,8 @@ void bind_testing(nb::module_& module) {
                      const char* name = PYPTO_MOCK(mock, pypto_mock_simd)();
                      return name != nullptr ? std::optional<std::string>(name) : std::nullopt;
                    })
+      .def("give_back_calls", [](const MockControl& mock) { return PYPTO_MOCK(mock, mock_give_back_count)(); })
+      .def("shared_copies", [](const MockControl& mock) { return PYPTO_MOCK(mock, mock_shared_copies)(); })
       .def("kernels_run", [](const MockControl& mock) { return PYPTO_MOCK(mock, mock_kernels_run)(); })
       .def("reset", [](const MockControl& mock) { PYPTO_MOCK(mock, mock_reset)(); });
 }

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "arguments.h"
 #include "bind_errors.h"
 #include "bindings.h"
 #include "device_tensor.h"
@@ -57,12 +56,11 @@ runtime::ResidentTensor& Resident(nb::handle object) {
   return *ResidentOf(object.ptr());
 }
 
-// Host memory of a Python tensor, kept in `holder`.
-runtime::HostTensorView HostView(nb::handle object, TensorUse use, const char* name, HostTensor& holder) {
-  if (!ReadTorchFast(object.ptr(), holder) && !ReadHostTensor(object.ptr(), use, name, holder))
+// Host memory of a Python tensor that is read, kept in `holder`.
+runtime::HostTensorView HostView(nb::handle object, const char* name, HostTensor& holder) {
+  if (!ReadTorchFast(object.ptr(), holder) && !ReadHostTensor(object.ptr(), TensorUse::kInput, name, holder)) {
     throw nb::python_error();
-  const bool claimed = use == TensorUse::kOutput && holder.source != nullptr && TorchRequiresGrad(holder.source);
-  if (claimed && !CheckWritable(holder.source, name)) throw nb::python_error();
+  }
   return {holder.data(), {holder.tensor.shape, static_cast<size_t>(holder.tensor.ndim)}, holder.dtype};
 }
 
@@ -77,7 +75,7 @@ nb::object AllocTensor(const WorkerPtr& worker, nb::handle owner, const std::vec
   const program::DType dtype = ReadDType(dtype_name);
   HostTensor holder;
   std::optional<runtime::HostTensorView> view;
-  if (!init.is_none()) view = HostView(init, TensorUse::kInput, "init", holder);
+  if (!init.is_none()) view = HostView(init, "init", holder);
   auto tensor = Unwrap(WithoutGil(
       [&] { return worker->AllocTensor(shape, dtype, view.has_value() ? &*view : nullptr, InterruptBySignals()); }));
   return nb::steal(MakeDeviceTensor(std::move(tensor), owner.ptr()));
@@ -223,21 +221,7 @@ void BindTensors(nb::class_<Worker>& worker) {
              ThrowIfError(WithoutGil([&] { return w.FreeTensor(resident, InterruptBySignals()); }));
            })
       .def("view_rows", &ViewRows,
-           nb::sig("def view_rows(self, owner: object, tensor: DeviceTensor, begin: int, end: int) -> DeviceTensor"))
-      .def("copy_from_host",
-           [](Worker& w, nb::handle tensor, nb::handle source) {
-             HostTensor holder;
-             const auto view = HostView(source, TensorUse::kInput, "src", holder);
-             runtime::ResidentTensor& resident = Resident(tensor);
-             ThrowIfError(WithoutGil([&] { return w.CopyFromHost(resident, view, InterruptBySignals()); }));
-           })
-      .def("copy_to_host", [](Worker& w, nb::handle tensor, nb::handle destination) {
-        HostTensor holder;
-        const auto view = HostView(destination, TensorUse::kOutput, "out", holder);
-        runtime::ResidentTensor& resident = Resident(tensor);
-        ThrowIfError(WithoutGil([&] { return w.CopyToHost(resident, view, InterruptBySignals()); }));
-        if (!NoteWrittenTensors(nb::make_tuple(destination).ptr())) throw nb::python_error();
-      });
+           nb::sig("def view_rows(self, owner: object, tensor: DeviceTensor, begin: int, end: int) -> DeviceTensor"));
 }
 
 nb::object Register(const WorkerPtr& worker, nb::handle owner, const CompiledImage& image, bool shared) {

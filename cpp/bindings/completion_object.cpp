@@ -84,6 +84,38 @@ void EndLeft(PyObject* object) {
   PyErr_Restore(kind, value, trace);
 }
 
+// An exception that a signal handler raised where none can leave: raised again by the interpreter's next step. Takes
+// over the reference.
+void RaiseSoon(PyObject* error) {
+  const auto raise = [](void* value) {
+    auto* raised = static_cast<PyObject*>(value);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised)), raised);
+    Py_DECREF(raised);
+    return -1;
+  };
+  if (Py_AddPendingCall(raise, error) == 0) return;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+  PyErr_WriteUnraisable(nullptr);
+  Py_DECREF(error);
+}
+
+// Waits for an unfinished one; Ctrl-C aborts the work. No exception is set before.
+void Drop(CompletionObject* self) {
+  {
+    const GilRelease released;
+    // The interpreter that ends takes no more signals.
+    if (_Py_IsFinalizing() == 0) static_cast<void>(self->completion->Wait(std::nullopt, InterruptBySignals()).ok());
+    self->completion.reset();
+  }
+  if (PyErr_Occurred() == nullptr) return;
+  PyObject *kind, *value, *trace;
+  PyErr_Fetch(&kind, &value, &trace);
+  PyErr_NormalizeException(&kind, &value, &trace);
+  Py_XDECREF(kind);
+  Py_XDECREF(trace);
+  if (value != nullptr) RaiseSoon(value);
+}
+
 void Deallocate(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
@@ -92,10 +124,7 @@ void Deallocate(PyObject* object) {
     // Dropping an unfinished one waits for it; an exception in flight stays as it is.
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
-    {
-      const GilRelease released;
-      Self(object)->completion.reset();
-    }
+    Drop(Self(object));
     if (Self(object)->written != nullptr && !NoteWrittenTensors(Self(object)->written)) PyErr_Clear();
     PyErr_Restore(kind, value, trace);
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "tensor_copies.h"
 
 namespace nb = nanobind;
 
@@ -79,7 +80,20 @@ PyObject* Repr(PyObject* object) {
 }
 
 PyObject* CopyFromHost(PyObject* object, PyObject* source) {
-  return PyObject_CallMethod(Self(object)->worker, "_copy_from_host", "OO", object, source);
+  runtime::Worker* core = CoreOfWorker(Self(object)->worker);
+  if (core == nullptr || !CopyTensorFromHost(*core, object, source)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// A CPU tensor of the same shape and dtype.
+PyObject* EmptyLike(PyObject* object) {
+  const std::string name(program::InfoOf(Self(object)->tensor->dtype()).name);
+  PyObject* shape = GetShape(object, nullptr);
+  PyObject* module = shape != nullptr ? PyImport_ImportModule("pypto.runtime._torch") : nullptr;
+  PyObject* made = module != nullptr ? PyObject_CallMethod(module, "empty", "Os", shape, name.c_str()) : nullptr;
+  Py_XDECREF(module);
+  Py_XDECREF(shape);
+  return made;
 }
 
 PyObject* ToHost(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
@@ -89,7 +103,12 @@ PyObject* ToHost(PyObject* object, PyObject* const* args, Py_ssize_t count, PyOb
     PyErr_SetString(PyExc_TypeError, "to_host(out=None) takes one optional argument");
     return nullptr;
   }
-  return PyObject_CallMethod(Self(object)->worker, "_to_host", "OO", object, count + named == 1 ? args[0] : Py_None);
+  runtime::Worker* core = CoreOfWorker(Self(object)->worker);
+  if (core == nullptr) return nullptr;
+  const bool given = count + named == 1 && args[0] != Py_None;
+  PyObject* out = given ? Py_NewRef(args[0]) : EmptyLike(object);
+  if (out != nullptr && !CopyTensorToHost(*core, object, out)) Py_CLEAR(out);
+  return out;
 }
 
 PyObject* Subscript(PyObject* object, PyObject* key) {

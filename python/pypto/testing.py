@@ -11,6 +11,7 @@ __all__ = [
     "counters",
     "fail_call",
     "fail_kernel",
+    "give_back_calls",
     "guard_violations",
     "kernels_run",
     "leak_reports",
@@ -21,6 +22,7 @@ __all__ = [
     "pending_faults",
     "reset",
     "set_delay",
+    "shared_copies",
 ]
 
 
@@ -88,6 +90,16 @@ def guard_violations() -> int:
 def kernels_run() -> int:
     """Kernels executed since load or reset."""
     return _mock().kernels_run()
+
+
+def give_back_calls() -> int:
+    """Calls of madvise and munmap that gave pages of freed blocks back to the system, since load or reset."""
+    return _mock().give_back_calls()
+
+
+def shared_copies() -> int:
+    """Copies that were large enough for several threads, since load or reset."""
+    return _mock().shared_copies()
 
 
 def leak_reports() -> str:

@@ -165,7 +165,7 @@ class ChipWorker:
         return self._core.counters()
 
     def trim(self) -> None:
-        """Gives pooled free memory back to the device."""
+        """Gives pooled free memory back to the device, and on the simulator to the system."""
         self._core.trim()
 
     def synchronize(self, timeout_ms: int | None = None) -> None:
@@ -184,15 +184,6 @@ class ChipWorker:
         if handle is None or not handle.is_open:
             handle = self._handles[image] = self._core.shared_registration(self, image)
         return handle
-
-    def _copy_from_host(self, tensor: _core.DeviceTensor, source: Any) -> None:
-        self._core.copy_from_host(tensor, source)
-
-    def _to_host(self, tensor: _core.DeviceTensor, out: Any) -> Any:
-        if out is None:
-            out = _torch.empty(tensor.shape, _torch.dtype_name(tensor.dtype))
-        self._core.copy_to_host(tensor, out)
-        return out
 
     def _view_rows(self, tensor: _core.DeviceTensor, key: Any) -> _core.DeviceTensor:
         if not isinstance(key, slice) or key.step not in (None, 1):

@@ -99,6 +99,9 @@ IN_THREADS = {
     "jit": "add(x, x, out)",
     "compiled": "compiled(x, x, out)",
     "download": "t.to_host(out)",
+    "large download": "large.to_host(room)",
+    "large upload": "large.copy_from_host(room)",
+    "long call": "ran.set(); long(x, 1 << 40)",
     "figures": "w.synchronize(); w.counters(); h.workspace_report()",
     "compile": "ir.compile(add)",
 }
@@ -114,7 +117,14 @@ w = ChipWorker()
 h = w.register(compiled)
 t = w.alloc_tensor((512, 512), torch.float32, init=x)
 out = torch.empty(512, 512)
+large = w.alloc_tensor((4096, 4096), torch.float32)
+room = torch.empty(4096, 4096)
 ran = threading.Event()
+
+@pypto.frontend.jit
+def long(x: pypto.Tensor([512, 512], pypto.DT_FP32), n: int):
+    for i in pypto.loop(0, n, 1):
+        x[:] = x + 1.0
 def work():
     while True:
         {IN_THREADS[call]}
