@@ -52,7 +52,7 @@ TEST_F(ContextTest, OneOfOurOwnIsNotPutBack) {
   auto first = Context::Create(*table_, 0);
   auto second = Context::Create(*table_, 0);
   ASSERT_TRUE(first.ok() && second.ok());
-  RememberOwnContext(*first);
+  RememberOwnContext(*table_, *first);
   ASSERT_EQ(table_->aclrtSetCurrentContext(first->raw()), 0);
   {
     const ContextScope scope(*table_, *second, ContextScope::Back::kAlways);
@@ -67,7 +67,9 @@ TEST_F(ContextTest, OneOfOurOwnIsNotPutBack) {
     const ContextScope scope(*table_, *first);
   }
   EXPECT_EQ(*CurrentContext(*table_), second->view()) << "the second was not remembered";
-  ForgetOwnContext(*first);
+  EXPECT_EQ(AnyOwnContext(*table_), first->view());
+  ForgetOwnContext(*table_, *first);
+  EXPECT_FALSE(AnyOwnContext(*table_));
   ASSERT_EQ(table_->aclrtSetCurrentContext(first->raw()), 0);
   {
     const ContextScope scope(*table_, *second);
@@ -80,14 +82,14 @@ TEST_F(ContextTest, MoreContextsThanAreRememberedArePutBack) {
   const auto context = Context::Create(*table_, 0);
   ASSERT_TRUE(context.ok());
   std::vector<char> names(200);
-  for (char& name : names) RememberOwnContext(ContextView(&name));
-  RememberOwnContext(primary_);
+  for (char& name : names) RememberOwnContext(*table_, ContextView(&name));
+  RememberOwnContext(*table_, primary_);
   {
     const ContextScope scope(*table_, *context);
   }
   EXPECT_EQ(*CurrentContext(*table_), primary_);
-  for (char& name : names) ForgetOwnContext(ContextView(&name));
-  ForgetOwnContext(primary_);
+  for (char& name : names) ForgetOwnContext(*table_, ContextView(&name));
+  ForgetOwnContext(*table_, primary_);
 }
 
 TEST_F(ContextTest, AThreadWithoutContextKeepsTheNewOne) {

@@ -4,10 +4,12 @@ import asyncio
 import contextvars
 import os
 import threading
+from contextlib import ExitStack, closing
 
 import pytest
 import torch
 
+from pypto import testing
 from pypto.runtime import ChipWorker, RunConfig
 
 
@@ -198,3 +200,26 @@ def test_a_forked_child_gets_an_error_not_a_hang(worker, add_program):
     out = torch.empty(8, 16)
     worker.run(add_program, torch.ones(8, 16), torch.ones(8, 16), out)
     assert torch.equal(out, torch.full((8, 16), 2.0))
+
+
+def test_several_workers_in_one_thread_switch_contexts_only_between_them(add_program):
+    with ExitStack() as stack:
+        workers = [stack.enter_context(closing(ChipWorker())) for _ in range(3)]
+        handles = [worker.register(add_program) for worker in workers]
+        x, out = torch.ones(8, 16), torch.empty(8, 16)
+
+        def switches(order) -> int:
+            before = testing.counters().get("aclrtSetCurrentContext", 0)
+            for index in order:
+                out.zero_()
+                handles[index](x, x, out)
+                assert torch.equal(out, x * 2)
+            return testing.counters().get("aclrtSetCurrentContext", 0) - before
+
+        for index in range(3):
+            switches([index])
+            assert switches([index] * 10) == 0
+        assert switches([0, 1, 2] * 5) == 15
+        workers[2].close()
+        assert switches([0] * 5 + [1] * 5) <= 2
+        assert switches([1] * 5) == 0

@@ -10,14 +10,31 @@ namespace pypto::acl {
 
 namespace {
 
-// Without a lock: a forked child may find it at any point of a change.
-constinit std::array<std::atomic<void*>, 128> own_contexts{};
+// A remembered context and the library that it belongs to. Without a lock: a forked child may find it at any point of
+// a change.
+struct OwnContext {
+  std::atomic<const void*> library{nullptr};  // null: the place is free
+  std::atomic<void*> raw{nullptr};
+};
+constinit std::array<OwnContext, 128> own_contexts{};
 
-bool IsOwn(ContextView context) noexcept {
-  for (const std::atomic<void*>& own : own_contexts) {
-    if (own.load(std::memory_order_relaxed) == context.raw()) return true;
+// Tables of the same library have the same functions.
+const void* LibraryOf(const Table& table) noexcept {
+  return reinterpret_cast<const void*>(table.functions().aclrtSetCurrentContext);
+}
+
+// The place of the first context of the library for which `matches` holds, or null.
+template <typename Matches>
+OwnContext* FindOwn(const Table& table, const Matches& matches) noexcept {
+  for (OwnContext& own : own_contexts) {
+    void* raw = own.raw.load(std::memory_order_acquire);
+    if (raw != nullptr && own.library.load(std::memory_order_relaxed) == LibraryOf(table) && matches(raw)) return &own;
   }
-  return false;
+  return nullptr;
+}
+
+OwnContext* FindOwn(const Table& table, ContextView context) noexcept {
+  return FindOwn(table, [context](void* raw) { return raw == context.raw(); });
 }
 
 // From what asking for the current context gave.
@@ -48,18 +65,25 @@ base::Result<Context> Context::Create(const Table& table, int32_t device_id) {
   return context;
 }
 
-void RememberOwnContext(ContextView context) noexcept {
-  for (std::atomic<void*>& own : own_contexts) {
-    void* empty = nullptr;
-    if (own.compare_exchange_strong(empty, context.raw(), std::memory_order_relaxed)) return;
+void RememberOwnContext(const Table& table, ContextView context) noexcept {
+  for (OwnContext& own : own_contexts) {
+    const void* free = nullptr;
+    if (!own.library.compare_exchange_strong(free, LibraryOf(table), std::memory_order_relaxed)) continue;
+    own.raw.store(context.raw(), std::memory_order_release);
+    return;
   }
 }
 
-void ForgetOwnContext(ContextView context) noexcept {
-  for (std::atomic<void*>& own : own_contexts) {
-    void* expected = context.raw();
-    if (own.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed)) return;
-  }
+void ForgetOwnContext(const Table& table, ContextView context) noexcept {
+  OwnContext* own = FindOwn(table, context);
+  if (own == nullptr) return;
+  own->raw.store(nullptr, std::memory_order_relaxed);
+  own->library.store(nullptr, std::memory_order_release);
+}
+
+ContextView AnyOwnContext(const Table& table) noexcept {
+  const OwnContext* own = FindOwn(table, [](void*) { return true; });
+  return ContextView(own != nullptr ? own->raw.load(std::memory_order_relaxed) : nullptr);
 }
 
 void ContextScope::Enter(aclError code, acl_abi::aclrtContext former, ContextView context, Back back) {
@@ -69,7 +93,7 @@ void ContextScope::Enter(aclError code, acl_abi::aclrtContext former, ContextVie
     return;
   }
   status_ = PYPTO_ACL_CALL(table_, aclrtSetCurrentContext, context.raw());
-  if (status_.ok() && *known && (back == Back::kAlways || !IsOwn(*known))) former_ = *known;
+  if (status_.ok() && *known && (back == Back::kAlways || FindOwn(table_, *known) == nullptr)) former_ = *known;
 }
 
 void ContextScope::Leave() {

@@ -22,8 +22,10 @@ PYPTO_API base::Result<ContextView> CurrentContext(const Table& table);
 
 // Contexts that only code of this process's workers makes current: a thread that was left in one of them need not be
 // put back into it. Any thread; beyond 128 at a time more are simply put back.
-PYPTO_API void RememberOwnContext(ContextView context) noexcept;
-PYPTO_API void ForgetOwnContext(ContextView context) noexcept;
+PYPTO_API void RememberOwnContext(const Table& table, ContextView context) noexcept;
+PYPTO_API void ForgetOwnContext(const Table& table, ContextView context) noexcept;
+// One that is remembered for the same library; empty when there is none.
+PYPTO_API ContextView AnyOwnContext(const Table& table) noexcept;
 
 // Makes a context current in this thread and puts the former one back at the end, so that a host framework's own
 // context is untouched. With no former context, or one of our own, the new one stays current: calls to the same worker

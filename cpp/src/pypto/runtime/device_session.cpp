@@ -57,7 +57,7 @@ Result<std::unique_ptr<DeviceSession>> DeviceSession::OpenOn(acl::Session librar
   }
   PYPTO_ASSIGN_OR_RETURN(session->stream_, acl::Stream::Create(table));
   session->ForwardLog();
-  acl::RememberOwnContext(session->context());
+  acl::RememberOwnContext(table, session->context());
   return session;
 }
 
@@ -73,17 +73,24 @@ Status DeviceSession::Close() {
   if (!table().usable()) return base::OkStatus();
   Status first;
   if (context_.is_open()) {
-    acl::ForgetOwnContext(context());
+    acl::ForgetOwnContext(table(), context());
     const acl::ContextScope scope(table(), context(), acl::ContextScope::Back::kAlways);
     first = scope.status();
     CloseInto(&stream_, &first);
-    // The destroyed context must not stay current in this thread.
-    const acl::ContextView primary = device_.context();
-    if (primary) first.Attach(PYPTO_ACL_CALL(table(), aclrtSetCurrentContext, primary.raw()));
+    first.Attach(StepAside());
     CloseInto(&context_, &first);
   }
   CloseInto(&device_, &first);
   return first;
+}
+
+// The context that is going to be destroyed must not stay current in this thread. With that of another worker in its
+// place that worker's calls here need no switch; but that one may be closing just now.
+Status DeviceSession::StepAside() {
+  const acl::ContextView other = acl::AnyOwnContext(table());
+  if (other && table().aclrtSetCurrentContext(other.raw()) == acl_abi::kSuccess) return base::OkStatus();
+  const acl::ContextView primary = device_.context();
+  return primary ? PYPTO_ACL_CALL(table(), aclrtSetCurrentContext, primary.raw()) : base::OkStatus();
 }
 
 WaitEnd DeviceSession::Wait(std::optional<int64_t> timeout_ms, const Interrupt& interrupt, Status* status) {

@@ -45,6 +45,7 @@ class DeviceSession {
   base::Result<bool> Abort();
 
  private:
+  base::Status StepAside();
   WaitEnd WaitSliced(std::optional<int64_t> timeout_ms, const Interrupt& interrupt, base::Status* status);
   // One slice: code 0, a time-out code, or a failure.
   acl::aclError WaitSlice(int32_t slice_ms);
