@@ -392,5 +392,32 @@ TEST_F(MockWorkerTest, FailingEachCallLeavesNothingOnTheDevice) {
   EXPECT_TRUE(ran_clean);
 }
 
+TEST_F(MockWorkerTest, LaunchesThatNobodyAsksForGiveTheirBuffersToOthers) {
+  constexpr int kCount = 300;
+  const auto worker = Open();
+  const auto handle = *worker->Register(AddRows());
+  Floats w(1, 0.5F);
+  std::vector<Floats> outputs(kCount, Floats(128, 0.0F));
+  std::vector<std::shared_ptr<Completion>> completions;
+  uint64_t staging = 0;
+  for (int i = 0; i < kCount; ++i) {
+    Floats x(128, static_cast<float>(i));
+    auto& out = outputs[static_cast<size_t>(i)];
+    completions.push_back(*handle->Submit(std::vector{x.View(), w.View(), out.View()}));
+    if (i == 100) staging = worker->GetMemoryInfo()->staging;
+  }
+  EXPECT_EQ(worker->GetMemoryInfo()->staging, staging) << "of at most 64 launches at a time";
+  EXPECT_EQ(outputs[0].data[0], 0.0F) << "written by who waits";
+  while (!completions.empty()) {
+    EXPECT_TRUE(completions.back()->Wait(std::nullopt).ok());
+    completions.pop_back();
+  }
+  for (int i = 0; i < kCount; ++i) {
+    const auto& out = outputs[static_cast<size_t>(i)];
+    EXPECT_EQ(out.data, std::vector<float>(out.data.size(), static_cast<float>(i) + 0.5F)) << i;
+  }
+  EXPECT_TRUE(worker->Close().ok());
+}
+
 }  // namespace
 }  // namespace pypto::runtime

@@ -117,9 +117,12 @@ void CoreScheduler::Run(Function function, void* context) {
   shared.gate.store(job * kJob | kOpen, std::memory_order_seq_cst);
   shared.Wake();
   function(context, 0);
-  // Nobody enters any more; wait for those inside.
+  // Nobody enters any more; wait for those inside. One that takes long may have lost its processor, perhaps to this
+  // thread.
   shared.gate.fetch_and(~kOpen, std::memory_order_acq_rel);
-  while ((shared.gate.load(std::memory_order_acquire) & kWorkerMask) != 0) Pause();
+  for (int spins = 0; (shared.gate.load(std::memory_order_acquire) & kWorkerMask) != 0; ++spins) {
+    spins % kSpins != kSpins - 1 ? Pause() : std::this_thread::yield();
+  }
 }
 
 }  // namespace pypto::device
