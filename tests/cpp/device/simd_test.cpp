@@ -80,6 +80,14 @@ std::vector<float> Patterns() {
   return values;
 }
 
+double Sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+
+float HalfValue(uint16_t bits) {
+  float value = 0;
+  SelectKernels("plain").table->load[kF16](&value, &bits, 1, 1);
+  return value;
+}
+
 struct Function {
   ElementwiseKernel kernel;
   double (*reference)(double);
@@ -95,8 +103,17 @@ TEST(Simd, FunctionsAreAccurateEverywhere) {
       {kElementwiseSqrt, std::sqrt, 0.5},
       {kElementwiseAbs, std::fabs, 0},
       {kElementwiseReciprocal, [](double x) { return 1 / x; }, 0.5},
+      {kElementwiseRsqrt, [](double x) { return 1 / std::sqrt(x); }, 1.5},
+      {kElementwiseSigmoid, Sigmoid, 2.5},
+      {kElementwiseSin, std::sin, 0.51},
+      {kElementwiseCos, std::cos, 0.51},
   };
-  const std::vector<float> in = Patterns();
+  std::vector<float> in = Patterns();
+  // Every value of FP16 and BF16.
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    in.push_back(std::bit_cast<float>(bits << 16));
+    in.push_back(HalfValue(static_cast<uint16_t>(bits)));
+  }
   for (const KernelTable* table : Tables()) {
     for (const Function& function : functions) {
       const std::vector<float> out = Apply(*table, function.kernel, in);
@@ -122,9 +139,75 @@ TEST(Simd, FunctionsAreAccurateEverywhere) {
   }
 }
 
+double UlpsFrom(double exact, float value) {
+  const auto rounded = static_cast<float>(exact);
+  if (std::isnan(rounded)) return std::isnan(value) ? 0 : HUGE_VAL;
+  if (std::isinf(rounded) || rounded == 0) {
+    return value == rounded && std::signbit(value) == std::signbit(rounded) ? 0 : HUGE_VAL;
+  }
+  return std::fabs(value - exact) / std::ldexp(1.0, std::max(std::ilogb(rounded), -126) - 23);
+}
+
+TEST(Simd, PowersAreAccurateEverywhere) {
+  const float specials[] = {
+      0.0F,  -0.0F,  1.0F,  -1.0F,   HUGE_VALF,   -HUGE_VALF,   std::nanf(""), 2.0F,       -2.0F,  3.0F,   -3.0F,  0.5F,
+      -0.5F, 1e-45F, 3e38F, -1e-45F, 16777216.0F, -16777215.0F, 0.9999999F,    1.0000001F, -35.0F, 1e-20F, -1e-20F};
+  std::vector<float> x;
+  std::vector<float> y;
+  for (const float base : specials) {
+    for (const float exponent : specials) {
+      x.push_back(base);
+      y.push_back(exponent);
+    }
+  }
+  uint32_t state = 1;
+  const auto next = [&state] { return state = state * 1664525U + 1013904223U; };
+  for (int i = 0; i < 200000; ++i) {
+    const float near_one = 1.0F + static_cast<float>(static_cast<int32_t>(next()) >> 8) * 1e-8F;
+    x.push_back(i % 3 == 0 ? near_one : std::bit_cast<float>(next()));
+    const float exponent = static_cast<float>(static_cast<int32_t>(next()) >> 8) * (i % 2 == 0 ? 4e-8F : 1e-5F);
+    y.push_back(i % 5 == 0 ? std::rint(exponent) : exponent);
+  }
+  for (const KernelTable* table : Tables()) {
+    std::vector<float> out(x.size());
+    RowArgs args{};
+    args.rows = 1;
+    args.n = static_cast<int64_t>(x.size());
+    args.out = out.data();
+    args.a = x.data();
+    args.a_step = 1;
+    args.b = y.data();
+    args.b_step = 1;
+    table->rows[kKindF32][kElementwisePow](&args);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y[i]));
+      ASSERT_LE(UlpsFrom(exact, out[i]), 0.51) << table->name << ": " << x[i] << " to the power " << y[i];
+    }
+  }
+}
+
+TEST(Simd, RunningSumsAreKeptInFp64) {
+  for (const KernelTable* table : Tables()) {
+    for (const int64_t n : {1, 3, 8, 17, 200}) {
+      std::vector<float> data(static_cast<size_t>(n));
+      for (size_t i = 0; i < data.size(); ++i) data[i] = 0.1F * static_cast<float>(i % 7) - 0.2F;
+      std::vector<float> out(data.size() + 1, 5.0F);
+      double sum = 3;
+      table->running_sum(out.data(), data.data(), n, &sum);
+      double exact = 3;
+      for (size_t i = 0; i < data.size(); ++i) {
+        exact += static_cast<double>(data[i]);
+        EXPECT_EQ(out[i], static_cast<float>(exact)) << table->name << " " << n;
+      }
+      EXPECT_NEAR(sum, exact, 1e-12);
+      EXPECT_EQ(out.back(), 5.0F);
+    }
+  }
+}
+
 TEST(Simd, SignsOfZeroAreKept) {
   for (const KernelTable* table : Tables()) {
-    for (const ElementwiseKernel kernel : {kElementwiseTanh, kElementwiseErf, kElementwiseSqrt}) {
+    for (const ElementwiseKernel kernel : {kElementwiseTanh, kElementwiseErf, kElementwiseSqrt, kElementwiseSin}) {
       const std::vector<float> out = Apply(*table, kernel, {-0.0F, 0.0F});
       EXPECT_TRUE(std::signbit(out[0])) << table->name << " kernel " << int{kernel};
       EXPECT_FALSE(std::signbit(out[1]));

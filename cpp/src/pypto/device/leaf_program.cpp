@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "pypto/base/checked.h"
+#include "pypto/device/chain_builder.h"
 #include "pypto/device/copy_elision.h"
 #include "pypto/device/direct_call.h"
 #include "pypto/device/formats.h"
@@ -25,9 +26,6 @@ base::Status BadLeaf(const char* what, uint32_t index) {
 // What a core takes at a time should last so long.
 constexpr double kLeastClaimNs = 2'000;
 
-// Copies of fewer bytes stay in the caches, where the next reader finds them.
-constexpr double kLeastStreamed = 4 << 20;
-
 // Builds one leaf; lives for one call of BuildLeaf.
 class LeafBuilder {
  public:
@@ -42,6 +40,7 @@ class LeafBuilder {
     if (out_.kind == program::LeafKind::kCube) PYPTO_RETURN_IF_ERROR(Cube());
     FoldConstants();
     DropCopies(&out_);
+    BuildChains(kernels_, &out_);
     PYPTO_RETURN_IF_ERROR(LayOutScratch(leaf_, kernels_, &out_));
     if (out_.kind == program::LeafKind::kVector) BindDirectCalls(kernels_, &out_);
     ListUses();
@@ -109,7 +108,7 @@ class LeafBuilder {
     for (int dim = 0; dim < out_.rank; ++dim) program.varies[dim] = extents[dim] > 1;
     if ((program.action == Action::kCopy || program.action == Action::kWhole) && to_access) {
       const uint32_t bytes = out_.accesses[program.output.index].element_bytes;
-      program.streams = Cells(extents) * bytes >= kLeastStreamed;
+      program.streams = Cells(extents) * bytes >= kLeastStreamedBytes;
     }
     out_.ops.push_back(program);
     return base::OkStatus();
@@ -182,6 +181,7 @@ class LeafBuilder {
       program.read_only = direction == program::Direction::kIn;
     }
     (output ? program.writes : program.reads) = true;
+    program.storage_bytes = static_cast<double>(plan_.exprs.ConstantValue(plan_.storages[storage].bytes).value_or(0));
     program.format = format;
     program.element_bytes = static_cast<uint32_t>(ElementBytes(format));
     program.offset = access.offset;

@@ -17,6 +17,9 @@ namespace pypto::device {
 using program::ExprId;
 using Extents = std::array<int64_t, program::kMaxRank>;
 
+// Results of fewer bytes may stay in the caches, where the next reader finds them.
+inline constexpr double kLeastStreamedBytes = 12 << 20;
+
 // What an operand of an operation is.
 enum class Source : uint8_t { kAccess, kLocal, kNumber };
 
@@ -47,6 +50,7 @@ struct OpProgram {
   uint8_t input_count = 0;
   std::array<OperandProgram, program::kMaxOperands> inputs;
   OperandProgram output;
+  simd::ElementwiseKernel kernel{};              // kCompute
   simd::RowsFunction rows = nullptr;             // kCompute
   WholeFunction whole = nullptr;                 // kWhole
   bool selects = false;                          // kCompute: the first operand is a condition
@@ -64,6 +68,8 @@ struct AccessProgram {
   bool read_only = false;     // a parameter that no leaf of the kernel writes
   bool reads = false;
   bool writes = false;
+  bool asked_for = false;    // chains ask for the memory of the next block
+  double storage_bytes = 0;  // of the whole tensor; 0 where it is symbolic
   simd::Format format = simd::kF32;
   uint32_t element_bytes = 4;
   ExprId offset = program::kNoExpr;
@@ -105,6 +111,27 @@ struct DirectCall {
   simd::RowArgs args{};
 };
 
+// One stage of a chain, and the memory it works on.
+struct ChainStep {
+  enum class Memory : uint8_t { kNone, kLoad, kStore };
+  Memory memory = Memory::kNone;
+  bool asks = false;                 // kLoad: for memory further on
+  OperandProgram operand;            // of kLoad and kStore
+  simd::StageCode code = nullptr;    // for cells that lie side by side
+  simd::StageCode spread = nullptr;  // kLoad: for one cell that serves a whole row
+  uint64_t told = 0;                 // kNone: data of the stage
+};
+
+// Neighbouring element-wise operations on the same cells, in registers from one to the next.
+struct ChainProgram {
+  uint32_t first = 0;  // operations [first, last)
+  uint32_t last = 0;
+  uint32_t memories = 0;  // steps that work on memory
+  int64_t offset = 0;     // of its BoundChain in the scratch arena
+  bool streams = false;   // something is stored past the caches
+  std::vector<ChainStep> steps;
+};
+
 // Buffers of a matrix product in the scratch arena.
 struct MatmulProgram {
   simd::GemmKind kind = simd::kGemmFloat;
@@ -129,7 +156,8 @@ struct LeafProgram {
   std::vector<LocalProgram> locals;
   std::vector<NumberProgram> numbers;
   std::vector<OpProgram> ops;
-  std::vector<DirectCall> direct;  // per operation of a vector leaf
+  std::vector<DirectCall> direct;    // per operation of a vector leaf
+  std::vector<ChainProgram> chains;  // in the order of their operations
   MatmulProgram matmul;
   ExprId guard = program::kNoExpr;
   std::vector<ExprId> uses;             // every expression that running it needs, for fault checks
@@ -137,7 +165,7 @@ struct LeafProgram {
   std::vector<uint32_t> written;        // outcasts it stores to
   bool constant_numbers = false;
   std::vector<uint64_t> number_bits;  // when constant_numbers
-  int64_t pointer_bytes = 0;          // the tile's access pointers, at the start of the scratch arena
+  int64_t pointer_bytes = 0;          // the tile's access pointers and bound chains, at the start of the scratch arena
   int64_t scratch_bytes = 0;
   double tile_ns = 0;            // rough time of one full tile on one core
   int64_t least_tiles = 1;       // that are worth handing to a core

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "pypto/base/clock.h"
+#include "pypto/device/bound_chain.h"
 #include "pypto/device/formats.h"
 #include "pypto/device/matrix.h"
 #include "pypto/device/reduction.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int64_t kNoStrides[program::kMaxRank] = {};
 constexpr int64_t kLineBytes = 64;  // of the cache
+constexpr int kMostPlaces = 64;     // memory that a chain of most operations works on
 
 // The tiles of one call of RunTiles.
 class TileRunner {
@@ -30,7 +32,9 @@ class TileRunner {
         scratch_(scratch),
         abort_(abort),
         fault_(*fault),
-        pointers_(reinterpret_cast<std::byte**>(scratch)) {}
+        pointers_(reinterpret_cast<std::byte**>(scratch)) {
+    for (const ChainProgram& chain : leaf_.chains) new (scratch_ + chain.offset) BoundChain;
+  }
 
   // `after(i)` is called behind operation i.
   template <typename After>
@@ -43,14 +47,19 @@ class TileRunner {
     ForEachBlock([&] {
       PlaceAccesses();
       const bool whole = IsWholeBlock();
-      for (size_t i = 0; i < leaf_.ops.size(); ++i) {
+      auto chain = leaf_.chains.begin();
+      for (size_t i = 0; i < leaf_.ops.size();) {
+        if (chain != leaf_.chains.end() && chain->first == i && RunChain(*chain++)) {
+          for (const uint32_t last = (chain - 1)->last; i < last; ++i) after(i);
+          continue;
+        }
         if (leaf_.has_blocks) FetchNext(i);
         if (whole && leaf_.direct[i].usable) {
           CallDirectly(leaf_.ops[i], leaf_.direct[i].args);
         } else {
           RunOperation(i);
         }
-        after(i);
+        after(i++);
       }
       return true;
     });
@@ -139,7 +148,7 @@ class TileRunner {
     const AccessProgram& access = leaf_.accesses[index];
     const int64_t* strides = record_.accesses[index].strides;
     const int inner = leaf_.rank - 1;
-    if (access.extents[dim] <= 1 || (strides[inner] != 1 && room_[inner] > 1)) return;
+    if (access.asked_for || access.extents[dim] <= 1 || (strides[inner] != 1 && room_[inner] > 1)) return;
     int64_t cells[program::kMaxRank];
     for (int i = 0; i < leaf_.rank; ++i) {
       cells[i] = access.extents[i] > 1 ? std::min(room_[i], leaf_.extents[i] - begin_[i]) : 1;
@@ -238,6 +247,54 @@ class TileRunner {
       if (op.output.source == Source::kAccess && begin_[dim] != 0) return false;
     }
     return true;
+  }
+
+  // False when its operations are to be run one by one.
+  bool RunChain(const ChainProgram& chain) {
+    auto& bound = *reinterpret_cast<BoundChain*>(scratch_ + chain.offset);
+    if (!Repeats(bound) && !Rebind(chain, &bound)) return false;
+    bound.Run(chain, kernels_, pointers_);
+    return true;
+  }
+
+  // Whether the chain is bound for just such a block.
+  bool Repeats(const BoundChain& bound) const {
+    if (bound.state != BoundChain::State::kFits || !bound.whole) return false;
+    bool repeats = true;
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      repeats = repeats && room_[dim] == bound.room[dim] && begin_[dim] + room_[dim] <= bound.end[dim];
+    }
+    return repeats;
+  }
+
+  bool Rebind(const ChainProgram& chain, BoundChain* to) const {
+    BoundChain& bound = *to;
+    Extents cells{};
+    if (!Cells(leaf_.ops[chain.first], chain.first, cells.data())) return false;
+    for (size_t i = chain.first + 1; i < chain.last; ++i) {
+      Extents others{};
+      if (!Cells(leaf_.ops[i], i, others.data()) || others != cells) return false;
+    }
+    bound.whole = true;
+    bound.room = room_;
+    for (int dim = 0; dim < leaf_.rank; ++dim) {
+      const bool varies = leaf_.ops[chain.first].varies[dim];
+      bound.end[dim] = varies ? begin_[dim] + cells[dim] : INT64_MAX;
+      bound.whole = bound.whole && (!varies || cells[dim] == room_[dim]);
+      for (size_t i = chain.first; bound.whole && varies && i < chain.last; ++i) {
+        const int64_t end = record_.bounds[i * static_cast<size_t>(leaf_.rank) + static_cast<size_t>(dim)];
+        bound.end[dim] = i == chain.first ? end : std::min(bound.end[dim], end);
+      }
+    }
+    if (bound.state == BoundChain::State::kUnbound || bound.cells != cells) {
+      OperandView views[kMostPlaces];
+      uint32_t count = 0;
+      for (const ChainStep& step : chain.steps) {
+        if (step.memory != ChainStep::Memory::kNone) views[count++] = View(step.operand);
+      }
+      bound.Bind(chain, leaf_, cells, views);
+    }
+    return bound.state == BoundChain::State::kFits;
   }
 
   void RunOperation(size_t index) {

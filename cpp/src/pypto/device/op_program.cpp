@@ -53,6 +53,7 @@ void ChooseRows(const simd::KernelTable& kernels, OpCode code, OpProgram* out) {
   // The bits of a BOOL cell are those of its only digit.
   const bool digit = code == OpCode::kBitwiseNot && out->input == simd::kBool;
   const simd::ElementwiseKernel kernel = digit ? simd::kElementwiseLogicalNot : *ElementwiseOf(code);
+  out->kernel = kernel;
   out->rows = kernels.rows[out->kind][kernel];
   if (out->rows != nullptr) return;
   // Floats made of integers, by a kernel that takes those as they are.

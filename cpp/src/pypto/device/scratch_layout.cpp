@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "pypto/base/checked.h"
+#include "pypto/device/bound_chain.h"
+#include "pypto/device/chain_builder.h"
 #include "pypto/device/formats.h"
 
 namespace pypto::device {
@@ -20,6 +22,7 @@ constexpr int64_t kHeldBlocks = 4;
 // worth a round of calls.
 constexpr int64_t kBlockBytes = 32 * 1024;
 constexpr int64_t kLeastBlock = 2048;
+constexpr int64_t kChainBlock = 16384;  // where registers hand values on
 constexpr int64_t kLongestRow = 16384;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -52,11 +55,19 @@ base::Status SetStrides(LeafProgram* program, LocalProgram* local, int64_t* byte
 
 std::vector<Lifetime> Lifetimes(const LeafProgram& program) {
   std::vector<Lifetime> lifetimes(program.locals.size());
-  const auto use = [&](const OperandProgram& operand, size_t at) {
+  const auto use_at = [&](const OperandProgram& operand, size_t at) {
     if (operand.source != Source::kLocal) return;
     Lifetime& lifetime = lifetimes[operand.index];
     if (!lifetime.used) lifetime = {operand.index, at, at, lifetime.bytes, true};
     lifetime.last = at;
+  };
+  // What a chain uses lives all the time that it runs.
+  size_t chain = 0;
+  const auto use = [&](const OperandProgram& operand, size_t at) {
+    while (chain < program.chains.size() && at >= program.chains[chain].last) ++chain;
+    const bool inside = chain < program.chains.size() && at >= program.chains[chain].first;
+    use_at(operand, inside ? program.chains[chain].first : at);
+    use_at(operand, inside ? program.chains[chain].last - 1 : at);
   };
   for (size_t at = 0; at < program.ops.size(); ++at) {
     const OpProgram& op = program.ops[at];
@@ -141,7 +152,9 @@ int64_t CellBytes(const LeafProgram& program, int64_t cells) {
 void ChooseBlock(LeafProgram* program) {
   int64_t cells = 1;
   for (int dim = 0; dim < program->rank; ++dim) cells *= program->tile[dim];
-  const int64_t most = std::max(kBlockBytes / CellBytes(*program, cells), kLeastBlock);
+  const bool chained =
+      program->chains.size() == 1 && program->chains[0].last - program->chains[0].first == program->ops.size();
+  const int64_t most = chained ? kChainBlock : std::max(kBlockBytes / CellBytes(*program, cells), kLeastBlock);
   for (int dim = 0; dim < program->rank && cells > most; ++dim) {
     if (program->tile[dim] == 1 || !MaySplit(*program, dim)) continue;
     const int64_t others = cells / program->tile[dim];
@@ -182,6 +195,10 @@ void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
 
 base::Status LayOutScratch(const program::Leaf& leaf, const simd::KernelTable& kernels, LeafProgram* program) {
   program->pointer_bytes = Aligned(static_cast<int64_t>(program->accesses.size() * sizeof(void*)));
+  for (ChainProgram& chain : program->chains) {
+    chain.offset = program->pointer_bytes;
+    program->pointer_bytes += Aligned(BoundChain::Bytes(chain));
+  }
   program->scratch_bytes = program->pointer_bytes;
   if (leaf.kind == program::LeafKind::kCube) {
     LayOutMatmul(kernels, program);

@@ -45,17 +45,47 @@ struct Fp16 {
     return __builtin_convertvector(result | ((AsBits(x) >> 16) & 0x8000U), VecH);
   }
 #endif
+  PYPTO_SIMD_INLINE VecF Fit(VecF x) { return Widen(Narrow(x)); }
 };
 
 // BF16: the upper half of an FP32; rounded half to even.
 struct Bf16 {
-  PYPTO_SIMD_INLINE VecF Widen(VecH x) { return AsFloat(__builtin_convertvector(x, VecU) << 16); }
   PYPTO_SIMD_INLINE VecU Rounded(VecF x) {
     const VecU bits = AsBits(x);
     const VecU rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
     return x != x ? (bits | 0x00400000U) : rounded;
   }
+#if defined(__AVX512F__)
+  PYPTO_SIMD_INLINE VecF Widen(VecH x) {
+    return AsFloat(reinterpret_cast<VecU>(_mm512_maskz_cvtepu16_epi32(0xffff, reinterpret_cast<__m256i>(x))) << 16);
+  }
+  PYPTO_SIMD_INLINE VecH Narrow(VecF x) {
+    return reinterpret_cast<VecH>(_mm512_maskz_cvtepi32_epi16(0xffff, reinterpret_cast<__m512i>(Rounded(x) >> 16)));
+  }
+#else
+#if defined(__AVX2__)
+  PYPTO_SIMD_INLINE VecF Widen(VecH x) {
+    return AsFloat(reinterpret_cast<VecU>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(x))) << 16);
+  }
+#else
+  PYPTO_SIMD_INLINE VecF Widen(VecH x) { return AsFloat(__builtin_convertvector(x, VecU) << 16); }
+#endif
   PYPTO_SIMD_INLINE VecH Narrow(VecF x) { return __builtin_convertvector(Rounded(x) >> 16, VecH); }
+#endif
+#if defined(__AVX512BF16__)
+  // The same by one instruction, which takes subnormal numbers for zeros: not for vectors that hold one.
+  PYPTO_SIMD_INLINE VecH NarrowNormal(VecF x) {
+    return reinterpret_cast<VecH>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x)));
+  }
+  PYPTO_SIMD_INLINE bool HasSubnormal(VecF a, VecF b, VecF c, VecF d) {
+    constexpr int kSubnormal = 0x20;
+    const auto mask = [](VecF x) __attribute__((always_inline)) {
+      return _mm512_fpclass_ps_mask(reinterpret_cast<__m512>(x), kSubnormal);
+    };
+    return (mask(a) | mask(b) | mask(c) | mask(d)) != 0;
+  }
+#endif
+  PYPTO_SIMD_INLINE VecF Fit(VecF x) { return AsFloat(Rounded(x) & 0xffff0000U); }
 };
 
 // Up to kLanes halves at any distance.
@@ -102,8 +132,8 @@ template <typename Half>
 void FitHalf(void* data, int64_t n) {
   auto* x = static_cast<float*>(data);
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) Store(x + i, Half::Widen(Half::Narrow(Load(x + i))));
-  if (i < n) StorePart(x + i, Half::Widen(Half::Narrow(LoadPart(x + i, n - i))), n - i);
+  for (; i + kLanes <= n; i += kLanes) Store(x + i, Half::Fit(Load(x + i)));
+  if (i < n) StorePart(x + i, Half::Fit(LoadPart(x + i, n - i)), n - i);
 }
 
 template <typename From, typename To>
@@ -199,6 +229,8 @@ void RoundRow(void* data, int64_t n) {
 
 // Toward zero, modulo 2^32. An FP32 of at least 2^31 is its 24-bit significand shifted left.
 PYPTO_SIMD_INLINE VecI TruncateModulo(VecF x) {
+  if (!AnyLane(~(Abs(x) < 2147483648.0F))) [[likely]]
+    return __builtin_convertvector(x, VecI);
   const VecU bits = AsBits(x);
   const VecI exponent = reinterpret_cast<VecI>((bits >> 23) & 0xffU);
   const VecI shift = exponent - 150;

@@ -124,9 +124,7 @@ struct OpGcd {
 };
 // Integers wrap; a negative power is 0, but for bases 1 and -1.
 struct OpPow {
-  PYPTO_SIMD_INLINE float Value(float a, float b) {
-    return static_cast<float>(__builtin_pow(static_cast<double>(a), static_cast<double>(b)));
-  }
+  PYPTO_SIMD_INLINE VecF Apply(VecF a, VecF b) { return PowerOf(a, b); }
   PYPTO_SIMD_INLINE int32_t Value(int32_t a, int32_t b) {
     if (b < 0) return a == 1 ? 1 : (a == -1 ? ((b & 1) != 0 ? -1 : 1) : 0);
     uint32_t result = 1;

@@ -130,6 +130,36 @@ using CopyRowsFunction = void (*)(void* out, int64_t out_row, const void* source
 using TransposeFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
                                    int64_t columns, bool streamed);
 
+// A chain of operations on runs of elements that stay in registers from one stage to the next. Stages work on two
+// operands, A and B. `code` is called by the run_chain of its own table only.
+using StageCode = void (*)();
+struct Stage {
+  StageCode code;
+  void* data;     // memory that the stage works on: of the run's first element; or what the stage is told
+  int64_t ahead;  // bytes in front of a load that are asked for, for the second-level cache
+};
+struct ChainKernels {
+  // Null for formats whose elements are not computed with in 4 bytes, and for operations without a vector form.
+  StageCode load[2][2][kFormatCount];  // [0]: to A, [1]: to B; then [1]: memory further on is asked for
+  StageCode spread[2][kFormatCount];   // one element to all places of A or of B
+  StageCode store[kFormatCount];       // A, contiguous
+  StageCode stream[kFormatCount];      // the same past the caches; null where there is none
+  StageCode fit[kFormatCount];         // A to what the format can hold
+  StageCode same;                      // B = A
+  StageCode back;                      // A = B
+  // A = f(A, memory), then A = f(memory, A), for FP32, FP16 and BF16; then [1]: memory further on is asked for.
+  StageCode with[2][2][kBf16 + 1][kElementwiseCount];
+  StageCode with_one[2][kBf16 + 1][kElementwiseCount];  // one element that serves all places
+  StageCode unary[2][kElementwiseCount];                // by kind; A = f(A)
+  StageCode binary[2][2][kElementwiseCount];            // by kind; A = f(A, B), then A = f(B, A)
+  StageCode round[kRoundCount];
+  StageCode truncate;  // to INT32, modulo 2^32
+  StageCode saturate;  // to INT32 within the limits that are the low and the high half of `data`
+  StageCode flag;      // FP32 to 0 or 1
+  StageCode widen;     // INT32 to FP32
+  StageCode end;
+};
+
 struct KernelTable {
   const char* name;
   // By the kind that the operation computes with; null where it does not take that kind. The first operand of a choice
@@ -153,9 +183,15 @@ struct KernelTable {
   void (*i32_to_f32)(float* out, const int32_t* data, int64_t n);
   void (*clamp_i32)(int32_t* data, int64_t n, int32_t low, int32_t high);
 
+  // Sums of the leading elements, kept in FP64 and rounded for each; *sum holds what comes before the first, then all.
+  void (*running_sum)(float* out, const float* data, int64_t n, double* sum);
+
   // Keys in the order of the numbers, NaN above all, reversed with `ascending`; the first key above a threshold, or n.
   void (*order_keys)(int32_t* keys, const float* values, int64_t n, bool ascending);
   int64_t (*first_above)(const int32_t* keys, int64_t first, int64_t n, int32_t threshold);
+
+  void (*list_stages)(ChainKernels* stages);
+  void (*run_chain)(const Stage* stages, int64_t n);  // n >= 0 elements; the last stage is `end`
 
   CopyRowsFunction copy_rows;      // output and source apart
   TransposeFunction transpose[4];  // of elements of 1, 2, 4 and 8 bytes

@@ -2,32 +2,13 @@
 // infinities, zeros, subnormals) come out as IEEE 754 asks.
 #pragma once
 
-#include "pypto/device/simd/vector.inl.h"
+#include "pypto/device/simd/odd_tables.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
 
 constexpr float kLn2High = 0.693359375F;  // 9 bits, so that n × kLn2High is exact
 constexpr float kLn2Low = -2.12194440e-4F;
-
-PYPTO_SIMD_INLINE VecF Abs(VecF x) { return AsFloat(AsBits(x) & 0x7fffffffU); }
-PYPTO_SIMD_INLINE VecF CopySign(VecF magnitude, VecF sign) {
-  return AsFloat((AsBits(magnitude) & 0x7fffffffU) | (AsBits(sign) & 0x80000000U));
-}
-
-// NaN stays.
-PYPTO_SIMD_INLINE VecF Clamped(VecF x, float low, float high) {
-#if defined(__AVX512F__)
-  const __m512 below = _mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(Splat(high)), reinterpret_cast<__m512>(x));
-  return reinterpret_cast<VecF>(_mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(Splat(low)), below));
-#elif defined(__AVX2__)
-  const __m256 below = _mm256_min_ps(reinterpret_cast<__m256>(Splat(high)), reinterpret_cast<__m256>(x));
-  return reinterpret_cast<VecF>(_mm256_max_ps(reinterpret_cast<__m256>(Splat(low)), below));
-#else
-  const VecF above = x < low ? Splat(low) : x;
-  return above > high ? Splat(high) : above;
-#endif
-}
 
 // e^x: x = n ln 2 + r with |r| <= ln 2 / 2; e^r = 1 + r + r² P(r). 2^n is applied in two halves, so that subnormal
 // results are rounded once. Error below 1 ulp.
@@ -81,6 +62,11 @@ PYPTO_SIMD_INLINE VecF Log(VecF x) {
   return x != x ? x : result;
 }
 
+#if defined(__AVX512F__)
+// Errors below 1 ulp and below 1.4 ulp.
+PYPTO_SIMD_INLINE VecF Tanh(VecF x) { return OddByTable(x, kTanhTable, kTanhScale, kTanhLimit, 2.0F); }
+PYPTO_SIMD_INLINE VecF Erf(VecF x) { return OddByTable(x, kErfTable, kErfScale, kErfLimit, 1.0F); }
+#else
 // Below 0.65 x + x z P(z), z = x²; above 1 - 2 / (e^2x + 1). Error below 2 ulp.
 PYPTO_SIMD_INLINE VecF Tanh(VecF x) {
   const VecF magnitude = Abs(x);
@@ -117,6 +103,7 @@ PYPTO_SIMD_INLINE VecF Erf(VecF x) {
   const VecF large = CopySign(1.0F - Exp(q), x);
   return magnitude < 0.935F ? small : large;
 }
+#endif
 
 PYPTO_SIMD_INLINE VecF Sqrt(VecF x) {
 #if defined(__AVX512F__)
@@ -130,15 +117,29 @@ PYPTO_SIMD_INLINE VecF Sqrt(VecF x) {
 #endif
 }
 
+// b where neither is larger (smaller) or one is NaN.
+PYPTO_SIMD_INLINE VecF Larger(VecF a, VecF b) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<VecF>(_mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<VecF>(_mm256_max_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
+#else
+  return a > b ? a : b;
+#endif
+}
+PYPTO_SIMD_INLINE VecF Smaller(VecF a, VecF b) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<VecF>(_mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<VecF>(_mm256_min_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
+#else
+  return a < b ? a : b;
+#endif
+}
+
 // NaN if either is NaN.
-PYPTO_SIMD_INLINE VecF Maximum(VecF a, VecF b) {
-  const VecF larger = a > b ? a : b;
-  return a != a ? a : larger;
-}
-PYPTO_SIMD_INLINE VecF Minimum(VecF a, VecF b) {
-  const VecF smaller = a < b ? a : b;
-  return a != a ? a : smaller;
-}
+PYPTO_SIMD_INLINE VecF Maximum(VecF a, VecF b) { return a != a ? a : Larger(a, b); }
+PYPTO_SIMD_INLINE VecF Minimum(VecF a, VecF b) { return a != a ? a : Smaller(a, b); }
 PYPTO_SIMD_INLINE VecI Maximum(VecI a, VecI b) { return a > b ? a : b; }
 PYPTO_SIMD_INLINE VecI Minimum(VecI a, VecI b) { return a < b ? a : b; }
 

@@ -17,16 +17,6 @@ void OrderKeys(int32_t* keys, const float* values, int64_t n, bool ascending) {
   }
 }
 
-// Whether a lane of a comparison holds: lanes are all ones or all zeros.
-PYPTO_SIMD_INLINE bool AnyLane(VecI lanes) {
-  typedef int64_t Wide __attribute__((vector_size(PYPTO_SIMD_BYTES)));
-  const Wide wide = reinterpret_cast<Wide>(lanes);
-  int64_t any = 0;
-#pragma GCC unroll 8
-  for (int i = 0; i < kLanes / 2; ++i) any |= wide[i];
-  return any != 0;
-}
-
 // The first place from `first` on whose key is above the threshold; n when there is none.
 int64_t FirstAbove(const int32_t* keys, int64_t first, int64_t n, int32_t threshold) {
   const VecI limit = Splat(threshold);

@@ -1,6 +1,7 @@
 // The kernel table of one instruction set; its only exported symbol.
 #pragma once
 
+#include "pypto/device/simd/chain_list.inl.h"
 #include "pypto/device/simd/convert.inl.h"
 #include "pypto/device/simd/elementwise.inl.h"
 #include "pypto/device/simd/functions.inl.h"
@@ -8,6 +9,7 @@
 #include "pypto/device/simd/integers.inl.h"
 #include "pypto/device/simd/order.inl.h"
 #include "pypto/device/simd/reduce.inl.h"
+#include "pypto/device/simd/running.inl.h"
 #include "pypto/device/simd/small_floats.inl.h"
 #include "pypto/device/simd/transpose.inl.h"
 
@@ -63,8 +65,11 @@ constexpr KernelTable MakeTable() {
       .f32_to_flag = FlagRow,
       .i32_to_f32 = WidenRow,
       .clamp_i32 = ClampRow,
+      .running_sum = RunningSum,
       .order_keys = OrderKeys,
       .first_above = FirstAbove,
+      .list_stages = ListStages,
+      .run_chain = RunChainRow,
       .copy_rows = CopyRows,
       .transpose = {Transpose<uint8_t>, Transpose<uint16_t>, Transpose<uint32_t>, Transpose<uint64_t>},
       .gemm_rows = kGemmRows,

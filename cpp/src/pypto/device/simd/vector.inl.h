@@ -98,5 +98,39 @@ struct ElementOf<VecI> {
   using Type = int32_t;
 };
 
+PYPTO_SIMD_INLINE VecF Abs(VecF x) { return AsFloat(AsBits(x) & 0x7fffffffU); }
+PYPTO_SIMD_INLINE VecF CopySign(VecF magnitude, VecF sign) {
+  return AsFloat((AsBits(magnitude) & 0x7fffffffU) | (AsBits(sign) & 0x80000000U));
+}
+
+// NaN stays.
+PYPTO_SIMD_INLINE VecF Clamped(VecF x, float low, float high) {
+#if defined(__AVX512F__)
+  const __m512 below = _mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(Splat(high)), reinterpret_cast<__m512>(x));
+  return reinterpret_cast<VecF>(_mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(Splat(low)), below));
+#elif defined(__AVX2__)
+  const __m256 below = _mm256_min_ps(reinterpret_cast<__m256>(Splat(high)), reinterpret_cast<__m256>(x));
+  return reinterpret_cast<VecF>(_mm256_max_ps(reinterpret_cast<__m256>(Splat(low)), below));
+#else
+  const VecF above = x < low ? Splat(low) : x;
+  return above > high ? Splat(high) : above;
+#endif
+}
+
+// Whether a lane of a comparison holds: lanes are all ones or all zeros.
+PYPTO_SIMD_INLINE bool AnyLane(VecI lanes) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(lanes)) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps(reinterpret_cast<__m256>(lanes)) != 0;
+#else
+  typedef int64_t Wide __attribute__((vector_size(PYPTO_SIMD_BYTES)));
+  const Wide wide = reinterpret_cast<Wide>(lanes);
+  int64_t any = 0;
+  for (int i = 0; i < kLanes / 2; ++i) any |= wide[i];
+  return any != 0;
+#endif
+}
+
 }  // namespace
 }  // namespace pypto::device::simd::PYPTO_SIMD_SET

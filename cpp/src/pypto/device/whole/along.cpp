@@ -154,10 +154,36 @@ class Runner {
   ChunkBuffer out_[kLinesAtOnce];
 };
 
+// Sums along the last dim, line by line.
+void RunFloatSums(const WholeArgs& args) {
+  const WholeOperand& in = args.in[0];
+  const int64_t n = std::min(in.cells[args.op.axis], args.out.cells[args.op.axis]);
+  const auto load = args.kernels.load[in.view.format];
+  const auto store = args.kernels.store[args.out.view.format];
+  const bool from_memory = in.view.format == simd::kF32 && StrideOf(args, in) == 1;
+  const bool to_memory = args.out.view.format == simd::kF32 && StrideOf(args, args.out) == 1;
+  ChunkBuffer values;
+  ForEachLine(args, [&](std::byte* to, const std::byte* from) {
+    double sum = 0;
+    for (int64_t first = 0; first < n; first += kChunk) {
+      const int64_t part = std::min(kChunk, n - first);
+      const std::byte* source = from + first * StrideOf(args, in) * in.view.element_bytes;
+      std::byte* target = to + first * StrideOf(args, args.out) * args.out.view.element_bytes;
+      if (!from_memory) load(values.bytes, source, StrideOf(args, in), part);
+      const float* read = from_memory ? reinterpret_cast<const float*>(source) : values.floats();
+      float* made = to_memory ? reinterpret_cast<float*>(target) : values.floats();
+      args.kernels.running_sum(made, read, part, &sum);
+      if (!to_memory) store(target, StrideOf(args, args.out), values.bytes, part);
+    }
+  });
+}
+
 // kProduct: products instead of sums. Kept in FP64 or INT64, rounded to the result for each cell.
 template <bool kProduct>
 void Running(const WholeArgs& args) {
-  if (IsFloat(args.out.view.format)) return Runner<kProduct, float, float, double>(args).Run();
+  const bool floats = IsFloat(args.out.view.format);
+  if (floats && !kProduct && args.op.axis + 1 == args.rank) return RunFloatSums(args);
+  if (floats) return Runner<kProduct, float, float, double>(args).Run();
   if constexpr (!kProduct) Runner<false, int32_t, int64_t, int64_t>(args).Run();
 }
 

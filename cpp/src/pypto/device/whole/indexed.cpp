@@ -90,6 +90,27 @@ int64_t GatherRow(T* to, int64_t to_step, const T* from, int64_t axis_step, int6
   return n;
 }
 
+bool AllInside(const simd::KernelTable& kernels, const int32_t* indices, int64_t n, int64_t extent) {
+  return kernels.reduce_i32[simd::kReduceAmin](indices, n) >= 0 &&
+         kernels.reduce_i32[simd::kReduceAmax](indices, n) < extent;
+}
+
+template <typename T>
+void LookUp(T* to, const T* from, const int32_t* indices, int64_t n) {
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const T a = from[indices[i]];
+    const T b = from[indices[i + 1]];
+    const T c = from[indices[i + 2]];
+    const T d = from[indices[i + 3]];
+    to[i] = a;
+    to[i + 1] = b;
+    to[i + 2] = c;
+    to[i + 3] = d;
+  }
+  for (; i < n; ++i) to[i] = from[indices[i]];
+}
+
 template <typename T>
 void GatherAs(const WholeArgs& args) {
   const int axis = args.op.axis;
@@ -102,11 +123,19 @@ void GatherAs(const WholeArgs& args) {
   Extents cells = index.cells;
   for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
   const int64_t n = cells[last];
+  const bool dense = last == axis && axis_step == 1 && index.view.format == simd::kI32 &&
+                     index.view.strides[last] == 1 && args.out.view.strides[last] == 1 && n > 0;
   ForEachRow(args.rank, cells, [&](const Extents& at) {
     const auto row = [&]<typename Index>(const Index* indices) {
       auto* to = reinterpret_cast<T*>(args.out.At(at, args.rank));
       const auto* from = reinterpret_cast<const T*>(x.At(Moved(at, axis, 0), args.rank));
       const int64_t step = index.view.strides[last];
+      if constexpr (sizeof(Index) == 4) {
+        if (dense && AllInside(args.kernels, indices, n, extent)) {
+          LookUp(to, from, indices, n);
+          return true;
+        }
+      }
       const int64_t done =
           GatherRow(to, args.out.view.strides[last], from, axis_step, from_step, indices, step, n, extent);
       return done == n || IndexFault(args, indices[done * step], axis, extent);
@@ -172,6 +201,16 @@ void RunIndexSelect(const WholeArgs& args) {
   const int64_t to_step = args.out.view.strides[last];
   const int64_t from_step = x.view.strides[last];
   const bool runs = to_step == 1 && from_step == 1 && args.out.view.data != x.view.data;
+  if (runs && args.rank == 2 && axis == 0) {
+    const int64_t to_row = args.out.view.strides[0] * bytes;
+    const int64_t from_row = x.view.strides[0] * bytes;
+    for (int64_t i = 0; i < cells[0]; ++i) {
+      args.kernels.copy_rows(args.out.view.data + i * to_row, 0,
+                             x.view.data + indices[static_cast<size_t>(i)] * from_row, 0, 1, cells[1] * bytes,
+                             args.op.streams);
+    }
+    return;
+  }
   ForEachRow(args.rank, cells, [&](const Extents& at) {
     std::byte* to = args.out.At(at, args.rank);
     if (axis != last) {

@@ -1,0 +1,46 @@
+// A chain bound to the strides and the cells of one block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pypto/device/leaf_program.h"
+#include "pypto/device/tile.h"
+
+namespace pypto::device {
+
+// Lies in a core's scratch arena, its arrays behind it; made by the runner of the tiles and lives as long as that.
+struct BoundChain {
+  // Memory of one step.
+  struct Place {
+    uint32_t stage = 0;
+    bool moves = false;  // with the block: an access
+    uint32_t access = 0;
+    std::byte* data = nullptr;                         // where it does not move
+    std::array<int64_t, program::kMaxRank> strides{};  // bytes, of the loops below
+  };
+  enum class State : uint8_t { kUnbound, kFits, kRefused };
+
+  State state = State::kUnbound;
+  Extents cells{};     // that it is bound for
+  Extents room{};      // of the block with these cells
+  Extents end{};       // in varying dims: where the first of its operations ends
+  bool whole = false;  // the cells fill the block
+  int rank = 0;
+  std::array<int64_t, program::kMaxRank> counts{};
+
+  static int64_t Bytes(const ChainProgram& chain) {
+    return static_cast<int64_t>(sizeof(BoundChain) + chain.memories * sizeof(Place) +
+                                chain.steps.size() * sizeof(simd::Stage));
+  }
+  Place* places() { return reinterpret_cast<Place*>(this + 1); }
+  simd::Stage* stages(const ChainProgram& chain) { return reinterpret_cast<simd::Stage*>(places() + chain.memories); }
+
+  // `views`: of the steps that work on memory, in their order. Refused where neighbouring cells do not lie side by
+  // side, or rows are short.
+  void Bind(const ChainProgram& chain, const LeafProgram& leaf, const Extents& block, const OperandView* views);
+  // `pointers`: of the accesses, at the first cell of the block.
+  void Run(const ChainProgram& chain, const simd::KernelTable& kernels, std::byte* const* pointers);
+};
+
+}  // namespace pypto::device

@@ -1,0 +1,151 @@
+// Chains of element-wise operations: the same bits as one operation after another, whatever the rows, tails and dtypes.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "device/plan_maker.h"
+#include "device/reference.h"
+
+namespace pypto::device::testing {
+namespace {
+
+constexpr OpCode kUnary[] = {OpCode::kNeg,  OpCode::kExp,   OpCode::kTanh,    OpCode::kErf, OpCode::kAbs,
+                             OpCode::kRelu, OpCode::kRsqrt, OpCode::kSigmoid, OpCode::kSin, OpCode::kCos};
+constexpr OpCode kBinary[] = {OpCode::kAdd,     OpCode::kSub,     OpCode::kMul, OpCode::kDiv,
+                              OpCode::kMaximum, OpCode::kMinimum, OpCode::kPow};
+
+// Random operations over x, y [rows, columns], a row and a column; `gap`: distance of neighbouring elements of x, y and
+// the output, above 1 chains do not fit.
+std::shared_ptr<const program::Image> RandomChain(DType dtype, uint64_t seed, int64_t rows, int64_t columns,
+                                                  int64_t gap) {
+  std::mt19937_64 random(seed);
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(dtype, {rows, columns * gap});
+  const uint32_t y = maker.Parameter(dtype, {rows, columns * gap});
+  const uint32_t row = maker.Parameter(dtype, {1, columns});
+  const uint32_t column = maker.Parameter(dtype, {rows, 1});
+  const uint32_t out = maker.Parameter(dtype, {rows, columns * gap});
+  LeafMaker leaf = maker.Leaf({rows, columns}, {std::min<int64_t>(rows, 9), columns});
+  const auto spread = [&](uint32_t storage) {
+    return leaf.Strided(storage, maker.Const(0), {columns * gap, gap}, {rows, columns}, {});
+  };
+  std::vector<ValueRef> values = {spread(x), spread(y), leaf.Access(row), leaf.Access(column), LeafMaker::Float(0.7)};
+  for (int i = 0; i < 12; ++i) {
+    const auto any = [&] { return values[random() % values.size()]; };
+    const ValueRef first = values[random() % 2 == 0 ? values.size() - 1 : random() % 2];
+    const bool last = i == 11;
+    const ValueRef to = last ? spread(out) : leaf.Local(dtype);
+    const ValueRef a = first.kind == ValueRef::Kind::kFloat ? values[0] : first;
+    if (random() % 3 == 0) {
+      leaf.Op(kUnary[random() % std::size(kUnary)], {a}, to);
+    } else {
+      const ValueRef b = any();
+      const bool swapped = random() % 2 == 0 && b.kind != ValueRef::Kind::kFloat;
+      leaf.Op(kBinary[random() % std::size(kBinary)],
+              swapped ? std::vector<ValueRef>{b, a} : std::vector<ValueRef>{a, b}, to);
+    }
+    if (!last) values.push_back(to);
+  }
+  return SingleLeaf(&maker, leaf);
+}
+
+std::vector<double> Spaced(const std::vector<double>& values, int64_t gap) {
+  std::vector<double> spaced(values.size() * static_cast<size_t>(gap), 0.0);
+  for (size_t i = 0; i < values.size(); ++i) spaced[i * static_cast<size_t>(gap)] = values[i];
+  return spaced;
+}
+
+// What the output holds, as the bits of doubles; all NaN are one.
+std::vector<uint64_t> Result(DType dtype, uint64_t seed, int64_t rows, int64_t columns, int64_t gap, uint32_t cores) {
+  const auto count = static_cast<size_t>(rows * columns);
+  const auto step = static_cast<size_t>(gap);
+  Launcher launcher(RandomChain(dtype, seed, rows, columns, gap), cores);
+  launcher.Bind({{Spaced(RandomValues(dtype, count, -3, 3, 1), gap)},
+                 {Spaced(RandomValues(dtype, count, -3, 3, 2), gap)},
+                 {RandomValues(dtype, static_cast<size_t>(columns), -3, 3, 3)},
+                 {RandomValues(dtype, static_cast<size_t>(rows), -3, 3, 4)},
+                 {std::vector<double>(count * step, 0.0)}});
+  const std::vector<double> all = launcher.Run().values[4];
+  std::vector<uint64_t> dense;
+  for (size_t i = 0; i < count; ++i) {
+    const double value = all[i * step];
+    dense.push_back(std::bit_cast<uint64_t>(std::isnan(value) ? std::nan("") : value));
+  }
+  return dense;
+}
+
+TEST(Chain, GivesTheBitsOfSingleOperations) {
+  for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kBf16}) {
+    for (const auto& [rows, columns] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {20, 16}, {19, 70}, {3, 333}, {40, 128}, {2, 5000}}) {
+      for (uint64_t seed = 0; seed < 12; ++seed) {
+        const auto chained = Result(dtype, seed, rows, columns, 1, 1);
+        ASSERT_EQ(chained, Result(dtype, seed, rows, columns, 2, 1))
+            << program::InfoOf(dtype).name << " seed " << seed << ": " << rows << " x " << columns;
+        ASSERT_EQ(chained, Result(dtype, seed, rows, columns, 1, 3));
+      }
+    }
+  }
+}
+
+TEST(Chain, ConvertsBetweenDtypes) {
+  for (const DType from : {DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt32, DType::kInt16, DType::kInt8,
+                           DType::kUint8, DType::kBool}) {
+    for (const DType to : {DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt32, DType::kInt16, DType::kInt8,
+                           DType::kUint8, DType::kUint16, DType::kBool}) {
+      for (const bool saturate : {false, true}) {
+        if (saturate && program::IsFloat(to)) continue;
+        for (const int64_t columns : {1, 64, 77, 600}) {
+          PlanMaker maker;
+          const uint32_t x = maker.Parameter(from, {5, columns});
+          const uint32_t out = maker.Parameter(to, {5, columns});
+          LeafMaker leaf = maker.Leaf({5, columns}, {5, columns});
+          leaf.Cast(leaf.Access(x), leaf.Access(out), 0, saturate);
+          const auto count = static_cast<size_t>(5 * columns);
+          const bool flags = from == DType::kBool;
+          CheckAgainstReference(
+              SingleLeaf(&maker, leaf),
+              {{RandomValues(from, count, flags ? 0 : -200, flags ? 1 : 300, count)}, {std::vector<double>(count)}});
+        }
+      }
+    }
+  }
+}
+
+TEST(Chain, HoldsWhatOneCellComputesForAll) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16}) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(dtype, {64, 300});
+    const uint32_t out = maker.Parameter(dtype, {64, 300});
+    LeafMaker leaf = maker.Leaf({64, 300}, {8, 300});
+    const ValueRef most = leaf.Reduce(OpCode::kAmax, leaf.Access(x), 1, leaf.Local(dtype, {64, 1}));
+    const ValueRef less = leaf.Op(OpCode::kSub, {leaf.Access(x), most}, leaf.Local(dtype));
+    const ValueRef scale = leaf.Op(OpCode::kMul, {most, LeafMaker::Float(0.25)}, leaf.Local(dtype, {64, 1}));
+    const ValueRef bias = leaf.Op(OpCode::kAdd, {scale, LeafMaker::Float(1)}, leaf.Local(dtype, {64, 1}));
+    leaf.Op(OpCode::kMul, {less, bias}, leaf.Access(out));
+    CheckAgainstReference(SingleLeaf(&maker, leaf),
+                          {{RandomValues(dtype, 64 * 300, -9, 9, 1)}, {std::vector<double>(64 * 300)}});
+  }
+}
+
+// Results beyond the caches go past them.
+TEST(Chain, StreamsLargeResults) {
+  PlanMaker maker;
+  constexpr int64_t kRows = 512;
+  constexpr int64_t kColumns = 8192;
+  constexpr auto kCount = static_cast<size_t>(kRows * kColumns);
+  const uint32_t x = maker.Parameter(DType::kInt8, {kRows, kColumns});
+  const uint32_t out = maker.Parameter(DType::kFp32, {kRows, kColumns});
+  LeafMaker leaf = maker.Leaf({kRows, kColumns}, {64, 512});
+  const ValueRef wide = leaf.Cast(leaf.Access(x), leaf.Local(DType::kFp32));
+  leaf.Op(OpCode::kMul, {wide, LeafMaker::Float(0.5)}, leaf.Access(out));
+  std::vector<double> values(kCount);
+  for (size_t i = 0; i < kCount; ++i) values[i] = static_cast<double>(i % 251) - 125;
+  const auto results = RunImage(SingleLeaf(&maker, leaf), {{values}, {std::vector<double>(kCount)}});
+  for (size_t i = 0; i < kCount; ++i) ASSERT_EQ(results[1][i], values[i] / 2) << i;
+}
+
+}  // namespace
+}  // namespace pypto::device::testing
