@@ -141,7 +141,12 @@ def topk(x: Any, k: int, dim: Any = None, largest: bool = True, algo: Any = None
     if axis != source.dim - 1:
         raise trace_error(ValueError, f"topk(): dim {dim} is not the last one; use pypto.transpose before and after")
     inputs = [source, k, 1 if largest else 0]
-    return emit("_sorted", inputs, axis=axis), emit("_sorted_index", inputs, axis=axis)
+    whole = [static_int(extent) for extent in source.valid_shape] == list(source.static_shape("topk()"))
+    index = emit("_sorted_index", inputs, axis=axis)
+    # The order is found once, where the values can be looked up.
+    if is_float(source.dtype) and whole:
+        return emit("_gather", [source, index], axis=axis), index
+    return emit("_sorted", inputs, axis=axis), index
 
 
 def argsort(x: Any, dim: Any = None, descending: bool = False) -> Tensor:

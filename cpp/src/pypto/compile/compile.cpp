@@ -12,6 +12,7 @@
 #include "pypto/compile/emit.h"
 #include "pypto/compile/leaves.h"
 #include "pypto/compile/nodes.h"
+#include "pypto/compile/pieces.h"
 #include "pypto/compile/requirements.h"
 #include "pypto/compile/roots.h"
 #include "pypto/compile/slots.h"
@@ -92,6 +93,7 @@ base::Result<std::shared_ptr<const program::Image>> Compile(const program::Progr
   Context context(program);
   context.plan.options = options.plan;
   PYPTO_RETURN_IF_ERROR(BuildSteps(context));
+  WritePiecesInPlace(context);
   PYPTO_RETURN_IF_ERROR(ResolveViews(context));
   PlaceSlots(context);
   MarkLive(context);
