@@ -87,7 +87,9 @@ def test_tuples_keep_their_structure():
         out[0:4] = pair[0]
 
     refuse(longer, "pair = (pair[0], 1, 2)", "'pair' changes in a pypto.loop from a tuple of 2 to a tuple of 3")
-    refuse(other_shape, "pair = (pair[0][0:4], 1)", "'[0] of pair' is [8] DT_FP32 before the pypto.loop and [4] DT_FP32")
+    refuse(
+        other_shape, "pair = (pair[0][0:4], 1)", "'[0] of pair' is [8] DT_FP32 before the pypto.loop and [4] DT_FP32"
+    )
 
 
 @pytest.mark.parametrize("count", [1, 4])
