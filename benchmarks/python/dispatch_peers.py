@@ -55,7 +55,7 @@ def add_model(shape: tuple[int, ...]) -> bytes:
     graph = helper.make_graph([helper.make_node("Add", ["x", "y"], ["out"])], "add", [x, y], [out])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 9
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 def onnxruntime_candidates(x: torch.Tensor, y: torch.Tensor) -> list[Candidate]:
