@@ -111,6 +111,12 @@ PyObject* ToHost(PyObject* object, PyObject* const* args, Py_ssize_t count, PyOb
   return out;
 }
 
+// Without it numpy would make an array of one Python object.
+PyObject* RefuseArray(PyObject* object, PyObject*, PyObject*) {
+  PyErr_Format(PyExc_TypeError, "%R lies on the device and is no array of the host: call to_host()", object);
+  return nullptr;
+}
+
 PyObject* Subscript(PyObject* object, PyObject* key) {
   return PyObject_CallMethod(Self(object)->worker, "_view_rows", "OO", object, key);
 }
@@ -132,6 +138,8 @@ PyMethodDef methods[] = {
     {"copy_from_host", CopyFromHost, METH_O, "copy_from_host(src): uploads a tensor of the same shape and dtype."},
     {"to_host", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ToHost)), METH_FASTCALL | METH_KEYWORDS,
      "to_host(out=None): downloads into `out`, or into a new CPU tensor, and returns it."},
+    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(RefuseArray)),
+     METH_VARARGS | METH_KEYWORDS, "TypeError: to_host() downloads."},
     {nullptr, nullptr, 0, nullptr},
 };
 

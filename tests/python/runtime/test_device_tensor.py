@@ -182,3 +182,10 @@ def test_copies_check_shape_and_dtype(worker):
         tensor.to_host(torch.empty(4, 8)[:, ::2])
     with pytest.raises(TypeError):
         tensor.to_host(1, 2)
+
+
+def test_numpy_is_refused_rather_than_given_an_array_of_one_object(worker):
+    tensor = worker.alloc_tensor((4, 4), torch.float32)
+    for convert in (np.asarray, np.array, lambda value: np.add(value, 1)):
+        with pytest.raises(TypeError, match=r"<DeviceTensor \[4, 4\] FP32 at 0x.*> lies on the device .* call to_host"):
+            convert(tensor)
