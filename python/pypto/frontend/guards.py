@@ -16,7 +16,7 @@ from pypto.frontend.options import KernelOptions
 
 _MAX_GUARDS = 4096
 _MAX_ELEMENTS = 100_000  # of a list
-_MAX_BYTES = 256 << 20  # of an array, of which a copy is kept
+_MAX_BYTES = 64 << 20  # of an array, of which a copy is kept
 _SCALARS = (int, float, bool, str, type(None))
 
 
