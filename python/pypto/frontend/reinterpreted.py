@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 from pypto.dtypes import PACKED, DataType, bytes_of
-from pypto.frontend.declarations import make
 from pypto.frontend.elementwise import emit
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import static_int, to_expr
@@ -46,10 +45,11 @@ def _rescaled(source: Tensor, extents: list[Any], dtype: DataType) -> list[Any]:
 
 def reinterpreted(source: Tensor, dtype: DataType) -> Tensor:
     """The bytes of the elements as another dtype; the last dim is rescaled, also its valid extent."""
-    if source.dtype == dtype:
-        return make(source._trace, source.use())
     if any(static_int(extent) is None for extent in source.shape):
         return ReinterpretedTensor.of(source, dtype)
+    if source.dtype == dtype:
+        same: Tensor = _parts().view(source, list(source.shape), [0] * source.dim)
+        return same
     if dtype == DataType.DT_BOOL:  # whatever is not 0 is true
         part = _parts().CATALOGUE
         raw = reinterpreted(source, DataType.DT_UINT8)

@@ -61,6 +61,22 @@ def test_bytes_of_bool_and_bool_of_bytes():
     assert torch.equal(back.view(torch.uint8), (before != 0).view(torch.uint8))
 
 
+def test_the_same_dtype_is_a_value_too():
+    @pypto.frontend.jit
+    def kernel(x: T([4, 8], FP32), y: T([N, 8], FP32), out: T([4, 8], FP32), more: T([4, 8], FP32)):
+        same, dynamic = pypto.view(x, dtype=FP32), pypto.view(y, dtype=FP32)
+        x[0:2] = x[2:4]
+        same[3:4] = x[0:1]
+        out[:] = same
+        more[:] = dynamic[1:5]
+
+    x, y, out, more = torch.randn(4, 8), torch.randn(5, 8), torch.zeros(4, 8), torch.zeros(4, 8)
+    expected = x.clone()
+    expected[3] = x[2]
+    kernel(x, y, out, more)
+    assert torch.equal(out, expected) and torch.equal(more, y[1:5])
+
+
 def test_fp4_pairs_and_their_bytes():
     @pypto.frontend.jit
     def kernel(x: T([3, 8], pypto.DT_FP4_E2M1X2), raw: T([3, 4], UINT8), back: T([3, 8], pypto.DT_FP4_E2M1X2)):
