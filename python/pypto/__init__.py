@@ -20,6 +20,7 @@ from pypto.dtypes import (
     DT_FP16,
     DT_FP32,
     DT_HF8,
+    DT_INT4,
     DT_INT8,
     DT_INT16,
     DT_INT32,
@@ -72,7 +73,7 @@ _OPTION_NAMES = frozenset(
 )  # fmt: skip
 
 __all__ = [
-    "AclError", "CompileError", "DT_BF16", "DT_BOOL", "DT_FP16", "DT_FP32", "DT_FP4_E1M2X2",
+    "AclError", "CompileError", "DT_BF16", "DT_BOOL", "DT_FP16", "DT_FP32", "DT_FP4_E1M2X2", "DT_INT4",
     "DT_FP4_E2M1X2", "DT_FP8E4M3", "DT_FP8E5M2", "DT_FP8E8M0",
     "DT_HF8", "DT_INT16", "DT_INT32", "DT_INT64", "DT_INT8",
     "DT_UINT16", "DT_UINT32", "DT_UINT64", "DT_UINT8", "DataType", "DeviceUnavailableError", "FeError",

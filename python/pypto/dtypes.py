@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         DT_HF8 = 15
         DT_FP4_E2M1X2 = 16
         DT_FP4_E1M2X2 = 17
+        DT_INT4 = 18
 
 else:
     DataType = enum.IntEnum(
@@ -55,9 +56,10 @@ DT_FP8E8M0 = DataType.DT_FP8E8M0
 DT_HF8 = DataType.DT_HF8
 DT_FP4_E2M1X2 = DataType.DT_FP4_E2M1X2
 DT_FP4_E1M2X2 = DataType.DT_FP4_E1M2X2
+DT_INT4 = DataType.DT_INT4
 
 # Two elements in a byte: tensors of kernels count elements, host tensors count bytes.
-PACKED = frozenset({DT_FP4_E2M1X2, DT_FP4_E1M2X2})
+PACKED = frozenset({DT_FP4_E2M1X2, DT_FP4_E1M2X2, DT_INT4})
 
 _ELEMENT_BYTES = {DataType(row[0]): int(row[3]) for row in _core.DTYPES}
 _KINDS = {DataType(row[0]): str(row[4]) for row in _core.DTYPES}
@@ -68,7 +70,7 @@ _BY_TORCH_NAME["float4_e2m1fn_x2"] = DT_FP4_E2M1X2
 
 
 def bytes_of(dtype: DataType) -> int:
-    """Bytes of one element, or of the pair that a byte of FP4 holds."""
+    """Bytes of one element, or of the pair that a byte of FP4 or INT4 holds."""
     return _ELEMENT_BYTES[dtype]
 
 
@@ -90,7 +92,7 @@ def from_host_dtype(dtype: Any) -> DataType | None:
 
 
 def serves(host: DataType, expected: DataType) -> bool:
-    """Whether a host tensor of one dtype is taken where another is declared: UINT8 for HF8 and FP4."""
+    """Whether a host tensor of one dtype is taken where another is declared: UINT8 for HF8, FP4 and INT4."""
     return host == expected or (host == DT_UINT8 and _TORCH_NAMES[expected] == "uint8")
 
 

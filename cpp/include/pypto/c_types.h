@@ -92,7 +92,8 @@ typedef enum pypto_dtype {
   PYPTO_FP8E8M0 = 14,
   PYPTO_HF8 = 15,
   PYPTO_FP4_E2M1X2 = 16, /* two elements in a byte: the last dim counts bytes */
-  PYPTO_FP4_E1M2X2 = 17
+  PYPTO_FP4_E1M2X2 = 17,
+  PYPTO_INT4 = 18 /* two elements in a byte as well */
 } pypto_dtype;
 
 typedef enum pypto_direction {

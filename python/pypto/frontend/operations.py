@@ -54,6 +54,12 @@ def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = Satu
     source = to_tensor_argument(x, "cast()")
     if source.dtype == number or (source.dtype not in PACKED and number not in PACKED):
         return emit("cast", [source], dtype=number, **attributes)
+    if source.dtype == DataType.DT_INT4:
+        return cast(packed.int4_widened(source), number, mode, satmode)
+    if number == DataType.DT_INT4:
+        wide = packed.widened(source) if source.dtype in PACKED else source
+        whole: Tensor = packed.int4_narrowed(cast(wide, DataType.DT_INT32, mode, satmode), bool(attributes["saturate"]))
+        return whole
     wide = packed.widened(source) if source.dtype in PACKED else cast_to(source, DataType.DT_FP32)
     if number in PACKED:
         narrow: Tensor = packed.narrowed(wide, DataType(number))
@@ -88,7 +94,8 @@ def full(size: Any, value: Any, dtype: Any, *, valid_shape: Any = None) -> Tenso
     target = to_dtype_argument(dtype, "full()")
     if target in PACKED:
         given = value.value if isinstance(value, Element) else value
-        return cast(full(shape, given, DataType.DT_FP32, valid_shape=valid_shape), target)
+        wide = DataType.DT_INT32 if target == DataType.DT_INT4 else DataType.DT_FP32
+        return cast(full(shape, given, wide, valid_shape=valid_shape), target)
     valid = _valid_exprs(valid_shape, "full()")
     return make(trace, trace.build("fill", operand, int(target), shape, valid))
 

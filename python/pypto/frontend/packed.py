@@ -2,7 +2,8 @@
 
 FP4 values are those of the OCP Microscaling Formats Specification 1.0 (E2M1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their
 negatives); E1M2 has the same layout with one bit of exponent and two of significand, and so the multiples of 0.25 up
-to 1.75. There is no infinity and no NaN. The first element of a pair lies in the low half of its byte.
+to 1.75. There is no infinity and no NaN. INT4 is -8 .. 7 in two's complement. The first element of a pair lies in the
+low half of its byte.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _halved(trace: Trace, amounts: list[Any], known: bool) -> list[Any]:
         what = "a symbolic one" if last is None else str(last)
         raise trace_error(
             ValueError,
-            f"the last dim of an FP4 tensor takes even extents and offsets, two elements to a byte, got {what}",
+            f"the last dim of an FP4 or INT4 tensor takes even extents and offsets, two elements to a byte, got {what}",
         )
     half = last if last == -1 else last // 2
     return [*amounts[:-1], half if known else trace.constant(half)]
@@ -52,6 +53,45 @@ def counted(trace: Trace, dtype: int, exprs: list[int]) -> list[int]:
     if dtype not in PACKED:
         return exprs
     return [*exprs[:-1], trace.constant(2 * int(trace.builder.expr_value(exprs[-1]) or 0))]
+
+
+def int4_widened(x: Any) -> Any:
+    """The elements of an INT4 tensor in INT32."""
+    from pypto.frontend.reinterpreted import reinterpreted
+
+    part = _parts()
+    raw = part["cast"](reinterpreted(x, DataType.DT_UINT8), DataType.DT_INT32)
+    shape = list(raw.static_shape("cast()"))
+    halves = (part["bitwise_and"](raw, 15), part["floor_div"](raw, 16))
+    codes = part["concat"]([part["reshape"](half, [*shape, 1]) for half in halves], len(shape))
+    codes = part["reshape"](codes, [*shape[:-1], shape[-1] * 2])
+    return codes - part["floor_div"](codes, 8) * 16
+
+
+def int4_narrowed(x: Any, saturate: bool) -> Any:
+    """An INT32 tensor as INT4: the low four bits, or clamped to -8 .. 7."""
+    from pypto.frontend.reinterpreted import reinterpreted
+
+    part = _parts()
+    shape = list(x.static_shape("cast()"))
+    if shape[-1] % 2:
+        raise trace_error(ValueError, f"cast(): the last dim of an INT4 tensor is even, got {shape}")
+    number = part["clip"](x, -8, 7) if saturate else x
+    low, high = _halves(part["bitwise_and"](number, 15), shape)
+    return reinterpreted(part["cast"](low + high * 16, DataType.DT_UINT8), DataType.DT_INT4)
+
+
+def _halves(codes: Any, shape: list[int]) -> list[Any]:
+    """Elements at even and at odd places of the last dim."""
+    part = _parts()
+    pairs = part["reshape"](codes, [*shape[:-1], shape[-1] // 2, 2])
+    return [
+        part["reshape"](
+            part["view"](pairs, [*shape[:-1], shape[-1] // 2, 1], [0] * len(shape) + [place]),
+            [*shape[:-1], shape[-1] // 2],
+        )
+        for place in (0, 1)
+    ]
 
 
 def _parts() -> Any:
@@ -97,12 +137,5 @@ def narrowed(x: Any, dtype: DataType) -> Any:
         middle, coarse = part["round"](magnitude) + 2.0, part["round"](magnitude * 0.5) + 4.0
         codes = part["minimum"](part["round"](magnitude * 2.0), part["minimum"](middle, coarse))
     codes = codes + part["cast"](part["signbit"](number), DataType.DT_FP32) * 8.0
-    pairs = part["reshape"](codes, [*shape[:-1], shape[-1] // 2, 2])
-    halves = [
-        part["reshape"](
-            part["view"](pairs, [*shape[:-1], shape[-1] // 2, 1], [0] * len(shape) + [place]),
-            [*shape[:-1], shape[-1] // 2],
-        )
-        for place in (0, 1)
-    ]
-    return emit("cast", [halves[0] + halves[1] * 16.0], dtype=int(dtype))
+    low, high = _halves(codes, shape)
+    return emit("cast", [low + high * 16.0], dtype=int(dtype))

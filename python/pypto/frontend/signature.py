@@ -238,7 +238,10 @@ def _bytes_of_pairs(name: str, dims: tuple[int | str | None, ...]) -> tuple[int 
     """Dims as those of the host tensor: the last one counts pairs."""
     last = dims[-1]
     if not isinstance(last, int) or last % 2:
-        raise fe_error(ValueError, f"parameter '{name}': the last dim of an FP4 tensor is static and even, got {last}")
+        raise fe_error(
+            ValueError,
+            f"parameter '{name}': the last dim of a tensor of two elements in a byte is static and even, got {last}",
+        )
     return (*dims[:-1], last // 2)
 
 

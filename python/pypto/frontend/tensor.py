@@ -328,7 +328,7 @@ class Tensor(TensorMethods):
         """An object for the same cells in another shape: what is written through one is seen through the other."""
         self._check()
         if self.dtype in PACKED:
-            raise trace_error(ValueError, "reshape(inplace=True): FP4 tensors are reshaped without inplace")
+            raise trace_error(ValueError, "reshape(inplace=True): FP4 and INT4 tensors are reshaped without inplace")
         if self._valid is not None or self._extents is not None:
             raise trace_error(
                 ValueError, "reshape(inplace=True): the tensor is only partly valid; reshape without inplace"

@@ -29,6 +29,7 @@ _NAMES = {
     "HF8": "uint8",
     "FP4_E2M1X2": "uint8",
     "FP4_E1M2X2": "uint8",
+    "INT4": "uint8",
 }
 
 

@@ -142,8 +142,12 @@ def test_what_does_not_fit_is_said():
     refused(ValueError, "even extents and offsets, two elements to a byte, got 3", lambda a: pypto.clone(a[:, 3:35]))
     refused(ValueError, "got a symbolic one", lambda a: [a[:, i : i + 2].clone() for i in [pypto_symbol(a)]])
     refused(TypeError, r"add\(\): dtype DT_FP4_E2M1X2 is not supported", lambda a: a + a)
-    refused(ValueError, "FP4 tensors are reshaped without inplace", lambda a: pypto.reshape(a, [512], inplace=True))
-    refused(ValueError, "the last dim of an FP4 tensor is static and even, got 7", lambda a: a, (4, 7))
+    refused(
+        ValueError, "FP4 and INT4 tensors are reshaped without inplace", lambda a: pypto.reshape(a, [512], inplace=True)
+    )
+    refused(
+        ValueError, "the last dim of a tensor of two elements in a byte is static and even, got 7", lambda a: a, (4, 7)
+    )
     refused(ValueError, "the last dim of an FP4 tensor is even, got",
             lambda a: pypto.cast(pypto.full([4, 7], 1.0, FP32), E2M1))  # fmt: skip
     refused(pypto.CompileError, "DT_FP4_E2M1X2 is not available on platform a2a3; it is on a5 and a5sim",

@@ -18,6 +18,7 @@ constexpr simd::Format FormatOf(program::DType dtype) {
     case program::DType::kInt8: return simd::kI8;
     case program::DType::kBool: return simd::kBool;
     case program::DType::kInt16: return simd::kI16;
+    case program::DType::kInt4:  // its bytes are moved only
     case program::DType::kUint8: return simd::kU8;
     case program::DType::kUint16: return simd::kU16;
     case program::DType::kInt64: return simd::kI64;

@@ -25,6 +25,7 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfos = {{
     {DType::kHf8, "HF8", "uint8", 1, DTypeKind::kFloat},
     {DType::kFp4E2M1X2, "FP4_E2M1X2", "uint8", 1, DTypeKind::kFloat},
     {DType::kFp4E1M2X2, "FP4_E1M2X2", "uint8", 1, DTypeKind::kFloat},
+    {DType::kInt4, "INT4", "uint8", 1, DTypeKind::kSigned},
 }};
 
 constexpr bool InOrder() {
@@ -41,7 +42,7 @@ const DTypeInfo& InfoOf(DType dtype) { return kInfos[static_cast<size_t>(dtype)]
 
 std::pair<int64_t, int64_t> IntegerRange(DType dtype) {
   const DTypeInfo& info = InfoOf(dtype);
-  const uint32_t bits = info.bytes * 8;
+  const uint32_t bits = dtype == DType::kInt4 ? 4 : info.bytes * 8;
   if (info.kind == DTypeKind::kUnsigned) return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
   const int64_t high = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
   return {-high - 1, high};

@@ -29,9 +29,10 @@ enum class DType : uint8_t {
   kHf8 = 15,
   kFp4E2M1X2 = 16,  // two elements in a byte; what the core calls an element is such a byte
   kFp4E1M2X2 = 17,
+  kInt4 = 18,  // two in a byte too
 };
 
-inline constexpr int kDTypeCount = 18;
+inline constexpr int kDTypeCount = 19;
 
 enum class DTypeKind : uint8_t { kFloat, kSigned, kUnsigned, kBool };
 

@@ -30,6 +30,7 @@ constexpr DTypeMask E8M0 = MaskOf(DType::kFp8E8M0);
 constexpr DTypeMask HF8 = MaskOf(DType::kHf8);
 constexpr DTypeMask Small = FP8 | E8M0 | HF8;
 constexpr DTypeMask FP4 = MaskOf(DType::kFp4E2M1X2) | MaskOf(DType::kFp4E1M2X2);
+constexpr DTypeMask I4 = MaskOf(DType::kInt4);
 constexpr DTypeMask Any = Floats | Integers | Wide | BOOL;
 }  // namespace masks
 

@@ -8,7 +8,7 @@ namespace {
 using base::MakeStatus;
 using base::StatusCode;
 
-constexpr DType kLastDType = DType::kFp4E1M2X2;
+constexpr DType kLastDType = DType::kInt4;
 
 template <typename A, typename T>
 void Numbers(A& archive, T& values) {
