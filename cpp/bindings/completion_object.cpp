@@ -104,7 +104,8 @@ void Drop(CompletionObject* self) {
   {
     const GilRelease released;
     // The interpreter that ends takes no more signals.
-    if (_Py_IsFinalizing() == 0) static_cast<void>(self->completion->Wait(std::nullopt, InterruptBySignals()).ok());
+    const bool waits = _Py_IsFinalizing() == 0 && !self->completion->interrupted();
+    if (waits) static_cast<void>(self->completion->Wait(std::nullopt, InterruptBySignals()).ok());
     self->completion.reset();
   }
   if (PyErr_Occurred() == nullptr) return;

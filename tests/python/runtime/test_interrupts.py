@@ -72,7 +72,7 @@ LONG_CALLS = {
     "jitted": "long(x, 1 << 40)",
     "submit and wait": "handle.submit(x, 1 << 40).wait()",
     "submit and drop": "handle.submit(x, 1 << 40); time.sleep(0)",
-    "submit, wait and drop": "pending = handle.submit(x, 1 << 40); wait_in_vain(pending); pending = time.sleep(0)",
+    "submit, wait and drop": "pending = handle.submit(x, 1 << 40); wait_in_vain(pending); del pending; time.sleep(0)",
     "submit and synchronize": "pending = handle.submit(x, 1 << 40); worker.synchronize()",
     "submit and download": "pending = handle.submit(resident, 1 << 40); resident.to_host(x)",
     "submit and upload": "pending = handle.submit(resident, 1 << 40); resident.copy_from_host(x)",

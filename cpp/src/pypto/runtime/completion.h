@@ -34,6 +34,8 @@ class PYPTO_API Completion {
   bool Done();
   // Whether outputs are fetched, without looking at the device.
   bool finished() const noexcept;
+  // Whether a wait was interrupted: destroying it aborts the work then.
+  bool interrupted() const noexcept { return interrupted_.load(std::memory_order_relaxed); }
 
  private:
   void AbortUnlessEnded();
