@@ -246,6 +246,30 @@ TEST(Matmul, NanAndInfinityReachTheResult) {
 
 TEST(Matmul, SpreadOverCores) { CheckProduct({200, 260, 100, false, false, 32, 64}, kTypes[1], 4); }
 
+// Arithmetic by dtype, or reading the weight where there are few rows.
+TEST(Matmul, TheEstimateOfATileFollowsItsDtypeAndRows) {
+  const auto estimate = [](const Types& types, int64_t rows) {
+    PlanMaker maker;
+    const uint32_t a = maker.Parameter(types.input, {rows, 512});
+    const uint32_t b = maker.Parameter(types.input, {512, 256});
+    const uint32_t c = maker.Parameter(types.output, {rows, 256});
+    LeafMaker leaf = maker.Cube({rows, 256}, {rows, 256}, 512);
+    leaf.Op(OpCode::kMatmul,
+            {leaf.Strided(a, maker.Const(0), {512, 1}, {rows, 512}, {}),
+             leaf.Strided(b, maker.Const(0), {256, 1}, {512, 256}, {})},
+            leaf.Access(c));
+    const Launcher launcher(SingleLeaf(&maker, leaf));
+    return static_cast<const LoadedExecutable&>(launcher.executable()).roots()[0].leaves[0].tile_ns;
+  };
+  const simd::KernelTable& kernels = *simd::ActiveKernels().table;
+  const double terms = 256.0 * 256 * 512;
+  EXPECT_DOUBLE_EQ(estimate(kTypes[0], 256), terms / kernels.gemm[simd::kGemmFloat].terms_per_ns);
+  EXPECT_DOUBLE_EQ(estimate(kTypes[3], 256), terms / kernels.gemm[simd::kGemmBf16].terms_per_ns);
+  EXPECT_DOUBLE_EQ(estimate(kTypes[5], 256), terms / kernels.gemm[simd::kGemmInt8].terms_per_ns);
+  const double one_row = 256.0 * 512 / kernels.gemm[simd::kGemmFloat].terms_per_ns;
+  EXPECT_DOUBLE_EQ(estimate(kTypes[0], 1), std::max(one_row, 257.0 * 512 * 4 / 20));
+}
+
 TEST(Matmul, StopsBetweenBlocksWhenTheLaunchIsAborted) {
   PlanMaker maker;
   const uint32_t a = maker.Parameter(DType::kFp32, {64, 512});
