@@ -11,6 +11,7 @@ struct Halves {
   TensorId x = k.Param("x", {4, 4});
   TensorId y = k.Param("y", {4, 4});
   TensorId out = k.Param("out", {4, 8});
+  TensorId wide = k.Param("wide", {6, 10});
   TensorId both = k.Declare("both", {4, 8});
 
   void Write(TensorId left, TensorId right) {
@@ -33,7 +34,7 @@ TEST(Pieces, AreWrittenWhereTheCopyWouldGo) {
   EXPECT_FALSE(HasStorage(image->plan, "both"));
   EXPECT_EQ(CountClass(image->plan, TensorClass::kRootInner), 0U);
   EXPECT_EQ(image->plan.parameters[2].direction, program::Direction::kOut);
-  Memory memory = {Numbers(16, 0), Numbers(16, 100), Numbers(32, 900)};
+  Memory memory = {Numbers(16, 0), Numbers(16, 100), Numbers(32, 900), Numbers(60, 0)};
   EXPECT_TRUE(RunPlan(image->plan, {}, memory).complaints.empty());
   for (size_t row = 0; row < 4; ++row) {
     for (size_t column = 0; column < 4; ++column) {
@@ -45,9 +46,8 @@ TEST(Pieces, AreWrittenWhereTheCopyWouldGo) {
 
 TEST(Pieces, GoToAPartOfTheTargetToo) {
   Halves h;
-  const TensorId wide = h.k.Param("wide", {6, 10});
   h.Write(h.k.Neg(h.x), h.y);
-  h.k.Assemble(wide, h.both, h.k.Consts({1, 2}));
+  h.k.Assemble(h.wide, h.both, h.k.Consts({1, 2}));
   const auto image = h.k.CompileImage();
   EXPECT_FALSE(HasStorage(image->plan, "both"));
   Memory memory = {Numbers(16, 0), Numbers(16, 100), Numbers(32, 900), std::vector<double>(60, 7)};
@@ -66,12 +66,20 @@ TEST(Pieces, StayWhereTheyLeaveAGap) {
   EXPECT_TRUE(HasStorage(h.k.CompileImage()->plan, "both"));
 }
 
+TEST(Pieces, StayWhereTheTensorOutlivesAnIteration) {
+  Halves h;
+  h.k.Loop(0, 2, 1, [&](ExprId) {
+    h.Write(h.x, h.y);
+    h.k.Move(h.out, h.both);
+  });
+  EXPECT_TRUE(HasStorage(h.k.CompileImage()->plan, "both"));
+}
+
 TEST(Pieces, StayWhereSomebodyElseReadsTheWhole) {
   Halves h;
-  const TensorId other = h.k.Param("other", {4, 8});
   h.Write(h.x, h.y);
   h.k.Move(h.out, h.both);
-  h.k.Move(other, h.k.Neg(h.both));
+  h.k.Assemble(h.wide, h.k.Neg(h.both), h.k.Consts({0, 0}));
   EXPECT_TRUE(HasStorage(h.k.CompileImage()->plan, "both"));
 }
 
@@ -83,7 +91,7 @@ TEST(Pieces, StayWhereTheTargetIsReadInBetween) {
   h.k.Move(h.out, h.both);
   const auto image = h.k.CompileImage();
   EXPECT_TRUE(HasStorage(image->plan, "both"));
-  Memory memory = {Numbers(16, 0), Numbers(16, 100), Numbers(32, 900)};
+  Memory memory = {Numbers(16, 0), Numbers(16, 100), Numbers(32, 900), Numbers(60, 0)};
   EXPECT_TRUE(RunPlan(image->plan, {}, memory).complaints.empty());
   EXPECT_EQ(memory[2][0], 0);
   EXPECT_EQ(memory[2][4], -900);

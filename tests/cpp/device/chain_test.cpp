@@ -11,6 +11,7 @@
 namespace pypto::device::testing {
 namespace {
 
+// The last ones are there for FP32 only.
 constexpr OpCode kUnary[] = {OpCode::kNeg,  OpCode::kExp,   OpCode::kTanh,    OpCode::kErf, OpCode::kAbs,
                              OpCode::kRelu, OpCode::kRsqrt, OpCode::kSigmoid, OpCode::kSin, OpCode::kCos};
 constexpr OpCode kBinary[] = {OpCode::kAdd,     OpCode::kSub,     OpCode::kMul, OpCode::kDiv,
@@ -39,7 +40,7 @@ std::shared_ptr<const program::Image> RandomChain(DType dtype, uint64_t seed, in
     const ValueRef to = last ? spread(out) : leaf.Local(dtype);
     const ValueRef a = first.kind == ValueRef::Kind::kFloat ? values[0] : first;
     if (random() % 3 == 0) {
-      leaf.Op(kUnary[random() % std::size(kUnary)], {a}, to);
+      leaf.Op(kUnary[random() % (std::size(kUnary) - (dtype == DType::kFp32 ? 0 : 3))], {a}, to);
     } else {
       const ValueRef b = any();
       const bool swapped = random() % 2 == 0 && b.kind != ValueRef::Kind::kFloat;
@@ -91,10 +92,9 @@ TEST(Chain, GivesTheBitsOfSingleOperations) {
 }
 
 TEST(Chain, ConvertsBetweenDtypes) {
-  for (const DType from : {DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt32, DType::kInt16, DType::kInt8,
-                           DType::kUint8, DType::kBool}) {
-    for (const DType to : {DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt32, DType::kInt16, DType::kInt8,
-                           DType::kUint8, DType::kUint16, DType::kBool}) {
+  constexpr DType kAll[] = {DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt32, DType::kInt8, DType::kBool};
+  for (const DType from : kAll) {
+    for (const DType to : kAll) {
       for (const bool saturate : {false, true}) {
         if (saturate && program::IsFloat(to)) continue;
         for (const int64_t columns : {1, 64, 77, 600}) {

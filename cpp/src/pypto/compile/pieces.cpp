@@ -13,6 +13,7 @@ namespace {
 // Where a tensor is used; indices into the steps.
 struct Uses {
   uint32_t declares = 0;
+  uint32_t declare = 0;  // the last of them
   std::vector<uint32_t> pieces;
   std::vector<uint32_t> readers;
   bool other = false;
@@ -53,6 +54,7 @@ class PieceMover {
     Uses& uses = uses_[step.output];
     if (step.kind == StepKind::kDeclare) {
       ++uses.declares;
+      uses.declare = index;
     } else if (step.kind == StepKind::kStore && step.region && !step.zero_fill) {
       uses.pieces.push_back(index);
     } else {
@@ -81,16 +83,20 @@ class PieceMover {
     });
   }
 
-  // The pieces cover the tensor, and stand on the same path as the copy.
+  static bool SamePath(const Step& a, const Step& b) {
+    return a.run == b.run && a.loop == b.loop && a.scope == b.scope;
+  }
+
+  // The pieces cover the tensor, and stand on the same path as its declaration and the copy.
   bool Complete(TensorId tensor, const Uses& uses, const Step& copy) {
     program::ExprPool& exprs = context_.exprs();
+    if (!SamePath(context_.steps[uses.declare], copy)) return false;
     const program::Tensor& whole = context_.tensors[tensor];
     if (whole.valid != whole.shape || whole.shape.size() != context_.tensors[copy.output].shape.size()) return false;
     Cover cover;
     for (const uint32_t index : uses.pieces) {
       const Step& piece = context_.steps[index];
-      const bool same_path = piece.run == copy.run && piece.loop == copy.loop && piece.scope == copy.scope;
-      const auto box = same_path ? BoxOfStore(context_, piece) : std::nullopt;
+      const auto box = SamePath(piece, copy) ? BoxOfStore(context_, piece) : std::nullopt;
       if (!box) return false;
       cover.Add(exprs, *box);
     }
