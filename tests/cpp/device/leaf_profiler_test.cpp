@@ -152,6 +152,7 @@ TEST(LeafProfilerTest, AnIndexedCopyCountsWhatItPicks) {
            leaf.Access(index)},
           leaf.Access(out));
   leaf.leaf().ops[0].axis = 0;
+  leaf.leaf().ops[0].compute_dtype = DType::kFp32;
   Launcher launcher(SingleLeaf(&maker, leaf));
   launcher.Bind({{Ones(16000)}, {Ones(64)}, {Ones(64)}});
   const Profiled profile(&launcher, 1, 1);
