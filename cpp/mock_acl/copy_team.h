@@ -16,7 +16,7 @@ namespace pypto::mock {
 class CopyTeam {
  public:
   // From here on a copy is shared: a sleeping thread takes about as long to come as one core needs for half of it.
-  static constexpr size_t kLeastShared = size_t{2} << 20;
+  static constexpr size_t kLeastShared = size_t{4} << 20;
   // More threads than this find no more bandwidth.
   static constexpr uint32_t kMostThreads = 4;
 
