@@ -23,6 +23,7 @@ nb::tuple TimedCall(nb::handle handle, nb::args objects) {
   runtime::RoundTimes times;
   runtime::CallOptions options;
   options.interrupt = InterruptBySignals();
+  options.may_run_here = true;
   options.times = &times;
   base::Status status;
   {

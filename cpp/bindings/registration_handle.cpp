@@ -138,6 +138,7 @@ base::Status RunAndLeave(runtime::Registration& registration) {
   const GilRelease released;
   runtime::CallOptions options;
   options.interrupt = InterruptBySignals();
+  options.may_run_here = true;
   base::Status status = registration.Run(options);
   registration.worker().Leave();
   return status;

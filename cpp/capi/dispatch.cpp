@@ -45,7 +45,8 @@ pypto_status Dispatch(Registration& registration, const pypto_argument* argument
   if (read != PYPTO_OK) [[unlikely]]
     return read;
   base::Status repeated;
-  if (options.times == nullptr && registration.TryRepeat(list.views(), &repeated)) return Report(repeated);
+  const bool plain = options.times == nullptr && options.interrupt.should_stop == nullptr;
+  if (plain && registration.TryRepeat(list.views(), &repeated)) return Report(repeated);
   const base::Status prepared = registration.Prepare(list.views());
   if (!prepared.ok()) [[unlikely]]
     return Report(prepared);

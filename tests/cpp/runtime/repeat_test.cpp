@@ -195,6 +195,7 @@ TEST_F(RepeatTest, ACallWithAnInterruptRunsHere) {
   const uint64_t whole = calls("aclrtSynchronizeStream");
   CallOptions options;
   options.interrupt = {[](void*) { return false; }, nullptr};
+  options.may_run_here = true;
   RoundTimes times;
   options.times = &times;
   ASSERT_TRUE(handle_->Call(Views({x.get(), y.get(), out.get()}), options).ok());

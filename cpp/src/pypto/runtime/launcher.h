@@ -150,7 +150,7 @@ class Launcher {
   uint32_t blocks() const noexcept { return packed_ ? packed_->blocks() : 1; }
   base::Status WaitForEnd(const CallOptions& options, bool run_inline);
   // Of a call: whether the mock is to run what was prepared on the calling thread.
-  bool RunsInline() const noexcept;
+  bool RunsInline(const CallOptions& options) const noexcept;
   base::Status RunTimed(const CallOptions& options);
   void WriteSpans(const RoundTimes& times, int64_t begin, int64_t launched, int64_t ended) const;
   base::Status Unfinished(WaitEnd end, base::Status cause);

@@ -27,7 +27,7 @@ Status Launcher::Run(const CallOptions& options) {
   if (options.times != nullptr || TraceOn()) [[unlikely]]
     return RunTimed(options);
   PYPTO_RETURN_IF_ERROR(CopyIn());
-  const bool run_inline = RunsInline();
+  const bool run_inline = RunsInline(options);
   PYPTO_RETURN_IF_ERROR(Launch());
   PYPTO_RETURN_IF_ERROR(WaitForEnd(options, run_inline));
   PYPTO_RETURN_IF_ERROR(CopyOut());
@@ -41,7 +41,7 @@ Status Launcher::RunTimed(const CallOptions& options) {
   PYPTO_RETURN_IF_ERROR(CopyIn());
   const int64_t copied = base::MonotonicNanoseconds();
   int64_t between_events = 0;
-  const bool run_inline = RunsInline();
+  const bool run_inline = RunsInline(options);
   if (packed_) {
     PYPTO_ASSIGN_OR_RETURN(between_events, RunBetweenEvents(options));
   } else {
@@ -184,9 +184,10 @@ Status Launcher::LaunchWithKernelArgs() {
   return state_->OnDeviceFailure(acl::ToStatus(table, code, acl::CallId::aclrtLaunchKernelWithConfig));
 }
 
-bool Launcher::RunsInline() const noexcept {
+bool Launcher::RunsInline(const CallOptions& options) const noexcept {
   constexpr int64_t kLongest = 50'000'000;
-  return state_->table().is_mock() && longest_ns_ < kLongest && EstimatedMicroseconds() < kInlineMicroseconds;
+  return options.may_run_here && state_->table().is_mock() && longest_ns_ < kLongest &&
+         EstimatedMicroseconds() < kInlineMicroseconds;
 }
 
 Status Launcher::WaitForEnd(const CallOptions& options, bool run_inline) {

@@ -24,7 +24,8 @@ Status Registration::Call(std::span<const ArgumentView> arguments, const CallOpt
   const WorkerEntry entry(*worker_, options.interrupt);
   PYPTO_RETURN_IF_ERROR(entry.status());
   Status status;
-  if (options.times == nullptr && launcher_->TryRepeat(arguments, &status)) return status;
+  if (options.times == nullptr && options.interrupt.should_stop == nullptr && launcher_->TryRepeat(arguments, &status))
+    return status;
   PYPTO_RETURN_IF_ERROR(launcher_->Prepare(arguments));
   return launcher_->Run(options);
 }

@@ -22,6 +22,7 @@ class Launcher;
 
 struct CallOptions {
   Interrupt interrupt;          // makes the wait sliced; give it when the call may be long
+  bool may_run_here = false;    // work that is estimated as bounded may be run here without a look at the interrupt
   RoundTimes* times = nullptr;  // filled when not null; then statistics are read back too
 };
 
