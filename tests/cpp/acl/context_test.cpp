@@ -126,6 +126,16 @@ TEST_F(ContextTest, PuttingBackIsTriedTwice) {
   EXPECT_EQ(*CurrentContext(*table_), primary_);
 }
 
+TEST_F(ContextTest, AFormerOneThatIsGoneIsNotMissed) {
+  faults().Fail(CallId::aclrtSetCurrentContext, 0, acl_abi::kErrorRtInvalidHandle);
+  auto context = Context::Create(*table_, 0);
+  EXPECT_EQ(faults().fired(), 1U);
+  ASSERT_TRUE(context.ok()) << context.status().ToString();
+  EXPECT_EQ(*CurrentContext(*table_), context->view());
+  EXPECT_EQ(table_->aclrtSetCurrentContext(primary_.raw()), 0);
+  EXPECT_TRUE(context->Close().ok());
+}
+
 TEST_F(ContextTest, AFailedCreateLeavesNothing) {
   for (uint64_t n = 0;; ++n) {
     faults().Clear();

@@ -115,7 +115,7 @@ TEST_F(ProgramTest, BytesOfDtypes) {
   EXPECT_EQ(pypto_dtype_bytes(PYPTO_UINT64), 8u);
   EXPECT_EQ(pypto_dtype_bytes(PYPTO_FP8E4M3), 1u);
   EXPECT_EQ(pypto_dtype_bytes(PYPTO_HF8), 1u);
-  EXPECT_EQ(pypto_dtype_bytes(18), 0u);
+  EXPECT_EQ(pypto_dtype_bytes(PYPTO_INT4 + 1), 0u);
 }
 
 }  // namespace

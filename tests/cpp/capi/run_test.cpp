@@ -194,7 +194,7 @@ TEST_F(RunTest, AProfileNamesLinesAndWritesATrace) {
   EXPECT_GE(profile.leaf_tiles, 1u);
   ASSERT_EQ(count, 1u);
   EXPECT_STREQ(lines[0].operations, "add");
-  EXPECT_EQ(lines[0].bytes, 3 * add.out.data.size() * sizeof(float));
+  EXPECT_EQ(lines[0].bytes, (add.x.data.size() + add.w.data.size() + add.out.data.size()) * sizeof(float));
   EXPECT_NEAR(lines[0].ns, profile.busy_ns, 1e-6 * profile.busy_ns);
   std::ifstream file(trace);
   const std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -162,7 +162,7 @@ TEST_F(WorkerTest, WrongTensors) {
   EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, shape, 2, nullptr, &tensor), PYPTO_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, nullptr, 0, nullptr, &tensor), PYPTO_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, nullptr, 1, nullptr, &tensor), PYPTO_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(pypto_tensor_alloc(worker_, 18, shape, 1, nullptr, &tensor), PYPTO_ERROR_TYPE_MISMATCH);
+  EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_INT4 + 1, shape, 1, nullptr, &tensor), PYPTO_ERROR_TYPE_MISMATCH);
   EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, shape, 1, nullptr, nullptr), PYPTO_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(tensor, nullptr);
 }

@@ -48,6 +48,17 @@ base::Result<ContextView> ReadCurrent(const Table& table, aclError code, acl_abi
   return ContextView(raw);
 }
 
+// One that another thread has destroyed meanwhile cannot be put back, and nobody waits for it.
+base::Status PutBack(const Table& table, ContextView former) {
+  if (!former) return base::OkStatus();
+  const aclError code = table.aclrtSetCurrentContext(former.raw());
+  if (code == acl_abi::kErrorRtInvalidHandle) {
+    static_cast<void>(table.aclGetRecentErrMsg());
+    return base::OkStatus();
+  }
+  return ToStatus(table, code, CallId::aclrtSetCurrentContext);
+}
+
 }  // namespace
 
 base::Result<ContextView> CurrentContext(const Table& table) {
@@ -61,7 +72,7 @@ base::Result<Context> Context::Create(const Table& table, int32_t device_id) {
   acl_abi::aclrtContext raw = nullptr;
   PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtCreateContext, &raw, device_id));
   Context context(table, raw);
-  if (former) PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtSetCurrentContext, former.raw()));
+  PYPTO_RETURN_IF_ERROR(PutBack(table, former));
   return context;
 }
 

@@ -5,6 +5,7 @@
 // it, INT64 for the others (UINT64 as its bits). Load and store convert.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace pypto::device::simd {
