@@ -32,9 +32,9 @@ void Stream::Open(Context* context, uint32_t flags, int32_t id, const Services& 
   id_ = id;
   counted = false;
   failure_mode_set = false;
-  tail_.store(0);
-  head_.store(0);
-  base_.store(0);
+  // Positions go on from the stream that was here before: a thread that still waits for its end finds it reached.
+  head_.store(tail_.load());
+  base_.store(tail_.load());
   asleep_ = true;
   abort_.store(false);
   error_.store(0);

@@ -48,23 +48,22 @@ base::Result<ContextView> ReadCurrent(const Table& table, aclError code, acl_abi
   return ContextView(raw);
 }
 
-// One that another thread has destroyed meanwhile cannot be put back, and nobody waits for it.
-base::Status PutBack(const Table& table, ContextView former) {
-  if (!former) return base::OkStatus();
-  const aclError code = table.aclrtSetCurrentContext(former.raw());
-  if (code == acl_abi::kErrorRtInvalidHandle) {
-    static_cast<void>(table.aclGetRecentErrMsg());
-    return base::OkStatus();
-  }
-  return ToStatus(table, code, CallId::aclrtSetCurrentContext);
-}
-
 }  // namespace
 
 base::Result<ContextView> CurrentContext(const Table& table) {
   acl_abi::aclrtContext raw = nullptr;
   const aclError code = table.aclrtGetCurrentContext(&raw);
   return ReadCurrent(table, code, raw);
+}
+
+base::Status PutBack(const Table& table, ContextView former) {
+  if (!former) return base::OkStatus();
+  const aclError code = table.aclrtSetCurrentContext(former.raw());
+  if (code == acl_abi::kErrorRtInvalidHandle || code == acl_abi::kErrorRtContextNull) {
+    static_cast<void>(table.aclGetRecentErrMsg());
+    return base::OkStatus();
+  }
+  return ToStatus(table, code, CallId::aclrtSetCurrentContext);
 }
 
 base::Result<Context> Context::Create(const Table& table, int32_t device_id) {

@@ -73,7 +73,7 @@ base::Result<Device> Device::Open(Session session, int32_t device_id) {
   }
   device.set_ = true;
   PYPTO_ASSIGN_OR_RETURN(device.context_, CurrentContext(table));
-  if (former) PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtSetCurrentContext, former.raw()));
+  PYPTO_RETURN_IF_ERROR(PutBack(table, former));
   return device;
 }
 
