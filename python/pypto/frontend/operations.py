@@ -55,7 +55,7 @@ def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = Satu
     if source.dtype == number or (source.dtype not in PACKED and number not in PACKED):
         return emit("cast", [source], dtype=number, **attributes)
     if source.dtype == DataType.DT_INT4:
-        return cast(packed.int4_widened(source), number, mode, satmode)
+        return cast(packed.int4_widened(source), DataType(number), mode, satmode)
     if number == DataType.DT_INT4:
         wide = packed.widened(source) if source.dtype in PACKED else source
         whole: Tensor = packed.int4_narrowed(cast(wide, DataType.DT_INT32, mode, satmode), bool(attributes["saturate"]))

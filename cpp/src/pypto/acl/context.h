@@ -20,8 +20,8 @@ class PYPTO_API Context : public OwnedHandle<HandleKind::kContext> {
 // The context current in this thread; empty when there is none.
 PYPTO_API base::Result<ContextView> CurrentContext(const Table& table);
 
-// Makes the context current that was so before, if there was one. One that another thread has destroyed meanwhile cannot
-// be put back, and nobody waits for it: no error.
+// Makes the context current that was so before, if there was one. One that another thread has destroyed meanwhile
+// cannot be put back, and nobody waits for it: no error.
 base::Status PutBack(const Table& table, ContextView former);
 
 // Contexts that only code of this process's workers makes current: a thread that was left in one of them need not be
