@@ -30,7 +30,7 @@ struct Profiled {
     if (result.outcome.acl_code != 0) return;
     const std::byte* at = launcher->memory().Host(address) + tasks;
     const auto take = [&at](auto* to, size_t count) {
-      std::memcpy(static_cast<void*>(to), at, count * sizeof(*to));
+      if (count != 0) std::memcpy(static_cast<void*>(to), at, count * sizeof(*to));
       at += count * sizeof(*to);
     };
     take(&header, 1);
