@@ -7,6 +7,7 @@ import torch
 
 import pypto
 from pypto import ir, testing
+from pypto.runtime import ChipWorker, RunConfig
 
 PROGRAMS = 20
 ROWS = (1, 2, 3, 5, 8, 13, 16, 32)
@@ -132,3 +133,45 @@ def test_a_kernel_fault_in_between_needs_a_new_opening_and_then_all_is_as_before
         assert torch.equal(out, x * 2)
         assert worker.memory_info()["total"] == memory["total"]
         assert worker.memory_info()["staging"] <= memory["staging"]
+
+
+def test_a_failing_question_for_the_context_ends_the_call_or_is_asked_again(worker):
+    """An ordinary call ends with the error; a short repeated one falls back to the ordinary way, which asks again."""
+    handle = worker.register(make_program(2.0))
+    refused = 0
+    for rows in ROWS:
+        x, out = torch.randn(rows, 256), torch.zeros(rows, 256)
+        testing.fail_call("aclrtGetCurrentContext", 0, 107017)
+        with pytest.raises(pypto.AclError, match="107017"):
+            handle(x, out)
+        for _ in range(3):
+            handle(x, out)
+        out.zero_()
+        testing.fail_call("aclrtGetCurrentContext", 0, 107017)
+        try:
+            handle(x, out)
+            assert torch.equal(out, x * 2)
+        except pypto.AclError as error:
+            refused += 1
+            assert "107017" in str(error)
+            assert not out.any()
+        assert testing.pending_faults() == 0
+        handle(x, out)
+        assert torch.equal(out, x * 2)
+    assert refused < len(ROWS)
+
+
+def test_failing_waits_with_a_time_limit():
+    program = make_program(2.0)
+    with ChipWorker(config=RunConfig(platform="a2a3sim", timeout_ms=60_000)) as worker:
+        handle = worker.register(program)
+        for rows in ROWS:
+            x, out = torch.randn(rows, 256), torch.zeros(rows, 256)
+            handle(x, out)
+            testing.fail_call("aclrtSynchronizeStreamWithTimeout", 0, 107017)
+            with pytest.raises(pypto.AclError, match="107017"):
+                handle(x, out)
+            assert testing.pending_faults() == 0
+            out.zero_()
+            handle(x, out)
+            assert torch.equal(out, x * 2)
