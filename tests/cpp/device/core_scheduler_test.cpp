@@ -52,6 +52,23 @@ TEST(CoreScheduler, ThreadsStartWithTheFirstRun) {
   EXPECT_LT(marks.most_core, 4u);
 }
 
+TEST(CoreScheduler, ExpectedRunsMayComeOrNot) {
+  CoreScheduler scheduler(3);
+  scheduler.Expect();  // before there are threads
+  scheduler.Unexpect();
+  Marks marks(50);
+  for (int round = 1; round <= 50; ++round) {
+    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the cores go to sleep
+    scheduler.Expect();
+    if (round % 3 != 0) scheduler.Unexpect();
+    marks.Run(&scheduler);
+    ASSERT_TRUE(marks.EachOnce(round));
+    scheduler.Unexpect();
+  }
+  scheduler.Expect();
+  scheduler.Unexpect();
+}
+
 TEST(CoreScheduler, OneCoreIsTheCaller) {
   Marks marks(50);
   CoreScheduler alone(1);

@@ -186,6 +186,107 @@ TEST(Replay, ParametersThatOverlapAreOrderedByAddress) {
   }
 }
 
+// `read` names the first and the last step; every step adds one to `written`. Both are [4] of INT32.
+struct CountedSteps {
+  PlanMaker maker;
+  uint32_t counts = maker.Parameter(DType::kInt32, {4});
+  uint32_t x = maker.Parameter(DType::kInt32, {4});
+
+  std::shared_ptr<const program::Image> Build(uint32_t written, uint32_t read) {
+    maker.plan().slots = {{"begin", program::ScalarKind::kInt}, {"end", program::ScalarKind::kInt}};
+    maker.plan().reads_tensors = true;
+    LeafMaker leaf = maker.Leaf({4}, {4});
+    leaf.Op(OpCode::kAdd, {leaf.Access(written), LeafMaker::Int(1)}, leaf.Access(written));
+    const uint32_t root = maker.Root({leaf});
+    LeafMaker use = maker.Leaf({4}, {4});
+    const uint32_t unused = maker.Storage(TensorClass::kRootInner, DType::kInt32, {4});
+    use.Op(OpCode::kAdd, {use.Access(read), LeafMaker::Int(0)}, use.Access(unused));
+    const uint32_t touch = maker.Root({use});
+    const auto cell = [&](uint32_t slot) {
+      program::ControlNode node;
+      node.kind = program::ControlNode::Kind::kRead;
+      node.slot = slot;
+      node.read = {read, maker.Const(0), {maker.Const(1)}, {maker.Const(slot)}, {maker.Const(4)}, {}};
+      return node;
+    };
+    const uint32_t loop = maker.NewLoop();
+    maker.SetControl(
+        {PlanMaker::Run(touch), cell(0), cell(1),
+         PlanMaker::Loop(loop, maker.exprs().Slot(0), maker.exprs().Slot(1), maker.Const(1), {PlanMaker::Run(root)})});
+    maker.SetWorkspace({512, 0, 0}, 0);
+    return maker.Finish();
+  }
+};
+
+void SetCell(Launcher* launcher, size_t parameter, size_t index, int32_t value) {
+  std::memcpy(launcher->memory().Host(launcher->slot(parameter)) + index * 4, &value, 4);
+}
+
+int32_t CellOf(Launcher* launcher, size_t parameter, size_t index) {
+  int32_t value = 0;
+  std::memcpy(&value, launcher->memory().Host(launcher->slot(parameter)) + index * 4, 4);
+  return value;
+}
+
+TEST(Replay, CellsThatControlFlowReadsAreComparedFirst) {
+  CountedSteps program;
+  Launcher launcher(program.Build(program.x, program.counts));
+  launcher.Bind({{{0, 3, 0, 0}}, {{0, 0, 0, 0}}});
+  ASSERT_EQ(launcher.Run().outcome.acl_code, 0);
+  const auto run = [&](int32_t begin, int32_t end) {
+    SetCell(&launcher, 0, 0, begin);
+    SetCell(&launcher, 0, 1, end);
+    SetCell(&launcher, 1, 0, 0);
+    EXPECT_EQ(launcher.RunAgain().acl_code, 0);
+    return CellOf(&launcher, 1, 0);
+  };
+  const auto walked = [&] { return launcher.engine().counters().walked; };
+  for (int round = 0; round < 4; ++round) EXPECT_EQ(run(0, 3), 3);
+  EXPECT_EQ(walked(), 1u);
+  EXPECT_EQ(run(0, 5), 5);
+  EXPECT_EQ(run(2, 5), 3);
+  EXPECT_EQ(walked(), 3u);
+  // All three are kept, whichever ran last.
+  for (const int32_t end : {3, 5, 3}) EXPECT_EQ(run(0, end), end);
+  EXPECT_EQ(run(2, 5), 3);
+  EXPECT_EQ(walked(), 3u);
+  // At most four of a shape: the one used longest ago makes room.
+  EXPECT_EQ(run(1, 5), 4);
+  EXPECT_EQ(run(0, 1), 1);
+  EXPECT_EQ(walked(), 5u);
+  EXPECT_EQ(run(0, 3), 3);
+  EXPECT_EQ(run(2, 5), 3);
+  EXPECT_EQ(walked(), 5u);
+  EXPECT_EQ(run(0, 5), 5);
+  EXPECT_EQ(walked(), 6u);
+}
+
+TEST(Replay, CellsThatTheLaunchWritesAreReadByEveryLaunch) {
+  CountedSteps program;
+  Launcher launcher(program.Build(program.counts, program.counts));
+  launcher.Bind({{{0, 3, 0, 0}}, {{0, 0, 0, 0}}});
+  ASSERT_EQ(launcher.Run().outcome.acl_code, 0);
+  // Each step adds one to both counts, so that there are always three steps.
+  for (int round = 2; round < 4; ++round) {
+    ASSERT_EQ(launcher.RunAgain().acl_code, 0);
+    EXPECT_EQ(CellOf(&launcher, 0, 1), 3 + 3 * round);
+  }
+  EXPECT_EQ(launcher.engine().counters().walked, 3u);
+}
+
+TEST(Replay, CellsInMemoryThatAnotherParameterWritesAreReadByEveryLaunch) {
+  CountedSteps program;
+  Launcher launcher(program.Build(program.x, program.counts));
+  launcher.Bind({{{0, 3, 0, 0}}, {{0, 0, 0, 0}}});
+  ASSERT_EQ(launcher.Run().outcome.acl_code, 0);  // kept: the two do not overlap
+  launcher.slot(1) = launcher.slot(0);
+  for (int round = 1; round < 4; ++round) {
+    ASSERT_EQ(launcher.RunAgain().acl_code, 0);
+    EXPECT_EQ(CellOf(&launcher, 0, 1), 3 + 3 * round);
+  }
+  EXPECT_EQ(launcher.engine().counters().walked, 4u);
+}
+
 TEST(Replay, InlineDataMovesWithItsBlock) {
   Launcher launcher(RowsPlusScalar().Build());
   launcher.Bind(RowsPlusScalar::Arguments(2, 5), {2});

@@ -1,4 +1,5 @@
 // Cells that control flow reads.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -17,7 +18,15 @@ T Load(const std::byte* from) {
   return value;
 }
 
-int64_t LoadInteger(DType dtype, const std::byte* from) {
+std::string ListText(const std::vector<program::ExprId>& ids, const ExprFrame& frame) {
+  std::string text;
+  for (const program::ExprId id : ids) text += (text.empty() ? "[" : ", ") + std::to_string(frame[id]);
+  return text + "]";
+}
+
+}  // namespace
+
+int64_t LoadCell(DType dtype, const std::byte* from) noexcept {
   switch (dtype) {
     case DType::kInt8: return Load<int8_t>(from);
     case DType::kUint8: return Load<uint8_t>(from);
@@ -28,14 +37,6 @@ int64_t LoadInteger(DType dtype, const std::byte* from) {
     default: return Load<int64_t>(from);
   }
 }
-
-std::string ListText(const std::vector<program::ExprId>& ids, const ExprFrame& frame) {
-  std::string text;
-  for (const program::ExprId id : ids) text += (text.empty() ? "[" : ", ") + std::to_string(frame[id]);
-  return text + "]";
-}
-
-}  // namespace
 
 // A parameter may share memory with another one that is written.
 bool Stitcher::IsPending(uint32_t storage) const {
@@ -57,6 +58,14 @@ bool Stitcher::IsPending(uint32_t storage) const {
     if (overlaps) return true;
   }
   return false;
+}
+
+// Whether a tensor comes with the launch and stays as it is.
+bool Stitcher::IsGiven(uint32_t storage) const {
+  const program::Storage& described = executable_->plan().storages[storage];
+  if (described.tensor_class != program::TensorClass::kParameter) return false;
+  const std::vector<uint32_t>& written = executable_->written_parameters();
+  return std::find(written.begin(), written.end(), static_cast<uint32_t>(described.parameter)) == written.end();
 }
 
 // The element's place in its storage; a fault when the tensor does not have it.
@@ -99,7 +108,13 @@ bool Stitcher::ReadCell(const ControlProgram& node, int64_t* value) {
   const std::byte* data = place.slot == kZeroSlot ? nullptr : launch_->slots()[place.slot] + place.offset;
   const DType dtype = executable_->plan().storages[storage].dtype;
   // A tensor that nothing has written yet reads as 0.
-  *value = data == nullptr ? 0 : LoadInteger(dtype, data + element * program::BytesOf(dtype));
+  const auto bytes = element * static_cast<int64_t>(program::BytesOf(dtype));
+  *value = data == nullptr ? 0 : LoadCell(dtype, data + bytes);
+  if (data != nullptr && IsGiven(storage)) {
+    store_.Note({static_cast<int64_t>(place.offset) + bytes, *value, place.slot, dtype});
+  } else if (data != nullptr) {
+    store_.StopRecording();  // the launch made it
+  }
   const bool fits = dtype != DType::kUint64 || *value >= 0;
   return fits || fault_->Set(FaultKind::kOverflow, node.place, *value,
                              "scalar read of '" + executable_->plan().storages[storage].name + "' at index " +

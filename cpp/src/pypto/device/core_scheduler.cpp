@@ -14,7 +14,8 @@
 namespace pypto::device {
 namespace {
 
-constexpr int kSpins = 4000;  // about 50 µs
+constexpr int kSpins = 4000;          // about 50 µs
+constexpr int kExpectSpins = 80'000;  // about 1 ms
 
 // A gate is open while a job takes workers. Bits: number of the job, open flag, workers inside.
 constexpr uint64_t kWorkerMask = 0xffff;
@@ -31,6 +32,7 @@ struct CoreScheduler::Shared {
   alignas(64) std::atomic<uint32_t> wakeups{0};
   std::atomic<uint32_t> parked{0};
   std::atomic<bool> stopping{false};
+  std::atomic<bool> expected{false};
 
   // True when the worker is inside the job; the gate closes behind the last one.
   bool Enter(uint64_t seen) { return gate.compare_exchange_strong(seen, seen + 1, std::memory_order_acq_rel); }
@@ -46,7 +48,7 @@ struct CoreScheduler::Shared {
         function(context, core);
         gate.fetch_sub(1, std::memory_order_release);
         spins = 0;
-      } else if (++spins < kSpins) {
+      } else if (++spins < (expected.load(std::memory_order_relaxed) ? kExpectSpins : kSpins)) {
         Pause();
       } else {
         Park(done);
@@ -104,6 +106,14 @@ void CoreScheduler::Start() {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
+
+void CoreScheduler::Expect() noexcept {
+  if (threads_.empty() || base::ProcessGeneration() != generation_) return;
+  shared_->expected.store(true, std::memory_order_relaxed);
+  shared_->Wake();
+}
+
+void CoreScheduler::Unexpect() noexcept { shared_->expected.store(false, std::memory_order_relaxed); }
 
 void CoreScheduler::Run(Function function, void* context) {
   runs_.store(runs() + 1, std::memory_order_relaxed);

@@ -10,7 +10,7 @@
 
 namespace pypto::device {
 
-// Owned by the engine. Thread rule: Run from one thread at a time; it is core 0. Other cores are threads that start
+// Owned by the engine. Thread rule: one thread at a time, which is core 0 of a Run. Other cores are threads that start
 // when a Run first has work for them, spin for a moment after it and then sleep.
 class CoreScheduler {
  public:
@@ -25,6 +25,10 @@ class CoreScheduler {
   // Calls `function` once as core 0 here and at most once on every other core; a core that comes when the call here has
   // returned stays away. Returns when all calls have.
   void Run(Function function, void* context);
+
+  // Runs will follow soon, until Unexpect: cores that sleep wake up, and spin longer than a moment.
+  void Expect() noexcept;
+  void Unexpect() noexcept;
 
   uint32_t cores() const noexcept { return cores_; }
   uint32_t threads_started() const noexcept { return static_cast<uint32_t>(threads_.size()); }

@@ -26,6 +26,22 @@ using program::LaunchStatistics;
 constexpr int32_t kKernelFault = 507015;
 constexpr int32_t kStreamAborted = 107023;
 
+// While it lives, cores stay awake.
+class Expectation {
+ public:
+  Expectation(CoreScheduler* scheduler, bool expects) : scheduler_(expects ? scheduler : nullptr) {
+    if (scheduler_ != nullptr) scheduler_->Expect();
+  }
+  ~Expectation() {
+    if (scheduler_ != nullptr) scheduler_->Unexpect();
+  }
+  Expectation(const Expectation&) = delete;
+  Expectation& operator=(const Expectation&) = delete;
+
+ private:
+  CoreScheduler* const scheduler_;
+};
+
 class CoreEngine final : public Engine {
  public:
   CoreEngine(const EngineOptions& options, const simd::KernelTable& kernels)
@@ -45,8 +61,8 @@ class CoreEngine final : public Engine {
     Figures figures;
     Recording* recording = nullptr;  // that was replayed
     if (launch_.Open(program, block, memory, &fault)) [[likely]] {
-      recording = program.replayable() ? recordings_.Find(program, launch_) : nullptr;
-      if (recording == nullptr || !Replay(program, *recording, memory, abort, &figures, &fault)) {
+      recording = recordings_.Find(program, launch_);
+      if (recording == nullptr || !Replay(program, &recording, memory, abort, &figures, &fault)) {
         recording = nullptr;
         Walk(program, memory, abort, &figures, &fault);
       }
@@ -61,7 +77,7 @@ class CoreEngine final : public Engine {
     }
     if (fault.any()) [[unlikely]]
       return Describe(program, fault);
-    if (recording != nullptr && state.epoch != 0) {
+    if (recording != nullptr && state.epoch != 0 && recording->cells.empty()) {
       recording->bound.Update(block, state, launch_, recording->tasks, kernels_, scratch_.At(0));
     }
     return {};
@@ -121,15 +137,20 @@ class CoreEngine final : public Engine {
     return serial;
   }
 
-  // Runs what was stitched for a launch of the same shape. False, with nothing done, when this one must be walked.
-  bool Replay(const LoadedExecutable& program, const Recording& recording, const AddressMap& memory,
+  // Runs what was stitched for a launch of the same shape: `recording`, or another one when the cells that control flow
+  // reads have changed. False, with nothing done, when this one must be walked.
+  bool Replay(const LoadedExecutable& program, Recording** recording, const AddressMap& memory,
               const std::atomic<bool>* abort, Figures* figures, Fault* fault) {
-    if (!Prepare(program, recording.shape, memory, abort, fault)) return true;
-    if (recording.ordered_by_bytes && launch_.ParametersOverlap(program, recording.shape)) return false;
+    if (!Prepare(program, (*recording)->shape, memory, abort, fault)) return true;
+    const bool by_place = (*recording)->shares || !(*recording)->cells.empty();
+    if (by_place && launch_.ParametersOverlap(program, (*recording)->shape)) return false;
+    if (!(*recording)->CellsHold(launch_.slots())) *recording = recordings_.FindHolding(program, launch_);
+    if (*recording == nullptr) return false;
     Count(&replayed_);
-    figures->copies = recording.shape.budget.parallelism;
-    figures->peaks = recording.peaks.data();
-    for (const auto& task : recording.tasks) {
+    const Expectation expectation(&scheduler_, (*recording)->shares);
+    figures->copies = (*recording)->shape.budget.parallelism;
+    figures->peaks = (*recording)->peaks.data();
+    for (const auto& task : (*recording)->tasks) {
       MoveBlocks(task->moves, launch_.workspace());
       recorder_.Close(figures->counts.device_tasks, task->figures);
       figures->counts = task->counts;
@@ -144,13 +165,17 @@ class CoreEngine final : public Engine {
             Fault* fault) {
     if (!launch_.Evaluate(program, fault) || !Prepare(program, launch_.shape(), memory, abort, fault)) return;
     Count(&walked_);
+    uint64_t& sharer = sharers_[program.serial() % sharers_.size()];
+    const Expectation expectation(&scheduler_, sharer == program.serial());
+    const uint64_t runs = scheduler_.runs();
     stitcher_.Begin(program, &launch_, &runner_, fault);
     const bool ended = ControlFlow(&launch_, &stitcher_, abort, fault).Run(program.control());
     figures->counts = stitcher_.counts();
     figures->copies = launch_.budget().parallelism;
     for (uint32_t copy = 0; copy < figures->copies; ++copy) walked_peaks_[copy] = stitcher_.peaks(copy);
     figures->peaks = walked_peaks_.data();
-    if (ended && program.replayable()) stitcher_.Keep();
+    if (ended) stitcher_.Keep();
+    if (scheduler_.runs() != runs) sharer = program.serial();
   }
 
   // A fault without its text.
@@ -212,6 +237,7 @@ class CoreEngine final : public Engine {
   TaskRecorder recorder_;
   Stitcher stitcher_{&recordings_, &recorder_};
   std::array<PoolBytes, program::kMostCopies> walked_peaks_{};
+  std::array<uint64_t, 64> sharers_{};  // executables whose last walk had work for several cores, by serial number
   std::atomic<uint64_t> walked_{0};
   std::atomic<uint64_t> replayed_{0};
 };

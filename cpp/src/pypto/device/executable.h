@@ -66,8 +66,6 @@ class LoadedExecutable final : public Executable {
   // Indices of the scalar parameters, and of those that leaves write.
   const std::vector<uint32_t>& scalar_parameters() const noexcept { return scalar_parameters_; }
   const std::vector<uint32_t>& written_parameters() const noexcept { return written_parameters_; }
-  // Control flow and sizes follow from the symbols and the scalars: launches may be stitched once for all of a shape.
-  bool replayable() const noexcept { return !plan().reads_tensors; }
   int64_t scratch_bytes() const noexcept { return scratch_bytes_; }
   // Of all root functions.
   uint32_t leaf_count() const noexcept { return leaf_count_; }

@@ -19,7 +19,8 @@ void Stitcher::Begin(const LoadedExecutable& executable, LaunchState* launch, Ta
   fault_ = fault;
   counts_ = {};
   const bool ordered = sink->cores() > 1 || sink->shaken();
-  const bool aliased = ordered && launch->ParametersOverlap(executable, launch->shape());
+  const bool by_place = ordered || executable.plan().reads_tensors;
+  const bool aliased = by_place && launch->ParametersOverlap(executable, launch->shape());
   store_.Begin(!aliased);
   if (task_ == nullptr) task_ = store_.TakeTask();
   task_->Clear();

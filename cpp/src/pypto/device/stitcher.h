@@ -55,6 +55,7 @@ class Stitcher {
 
  private:
   bool IsPending(uint32_t storage) const;
+  bool IsGiven(uint32_t storage) const;
   bool CheckCell(const ControlProgram& node, int64_t* element);
   bool ChooseLeaves(const RootProgram& root);
   void ListNeeds(const RootProgram& root);
