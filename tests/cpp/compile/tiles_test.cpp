@@ -33,6 +33,16 @@ TEST(Tiles, ChosenTilesHoldAboutEightThousandElements) {
   EXPECT_EQ(Tile(MakeGrid({16, 8, 64, 64}, {}, -1)), (Dims{1, 2, 64, 64}));
 }
 
+TEST(Tiles, WhatIsChosenFromLongRowsCountsAsLong) {
+  Grid best = MakeGrid({1024, 8}, {}, -1);
+  best.whole = 1;
+  EXPECT_EQ(Tile(best), (Dims{1024, 8}));
+  best.read = 512;  // 8 of 4096
+  EXPECT_EQ(Tile(best), (Dims{2, 8}));
+  best.read = 1 << 20;
+  EXPECT_EQ(Tile(best), (Dims{1, 8}));
+}
+
 TEST(Tiles, HugeGivenTilesAreCut) {
   const Dims tile = Tile(MakeGrid({4096, 4096}, {4096, 4096}, -1));
   EXPECT_EQ(tile, (Dims{64, 4096}));

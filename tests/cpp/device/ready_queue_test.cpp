@@ -148,6 +148,28 @@ TEST(ReadyQueue, ACoreGoesOnWithWhatItMadeReady) {
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(order[i], i / 5 + i % 5 * 4);
 }
 
+// Tiles of every claim of one core.
+std::vector<int64_t> Claims(const Task& task, uint32_t cores) {
+  ReadyQueue queue;
+  queue.Begin(task, cores);
+  std::vector<int64_t> tiles;
+  for (Claim claim; queue.Next(&claim);) tiles.push_back(claim.last - claim.first);
+  return tiles;
+}
+
+TEST(ReadyQueue, ClaimsGetSmallerTowardsTheEnd) {
+  Window window(1, 1000);
+  window.SetTiles(0, 100);
+  EXPECT_EQ(Claims(window.Build(2), 2), (std::vector<int64_t>{25, 18, 14, 10, 8, 6, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1}));
+}
+
+TEST(ReadyQueue, NoClaimTakesLong) {
+  Window window(1, 50'000);
+  window.SetTiles(0, 100);
+  const std::vector<int64_t> claims = Claims(window.Build(2), 2);
+  EXPECT_EQ(*std::max_element(claims.begin(), claims.end()), 4);  // 200 µs
+}
+
 TEST(ShakenQueue, EveryTileOnceAndInOrder) {
   for (const uint32_t cores : {1u, 3u}) {
     CoreScheduler scheduler(cores);

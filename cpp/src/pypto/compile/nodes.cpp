@@ -180,6 +180,7 @@ class GraphBuilder {
       node.grid.extents = extents;
     } else if (node.kind == NodeKind::kWhole) {
       node.grid = WholeGrid(step, extents);
+      NoteSelection(step, extents, &node.grid);
     } else if (family != OpFamily::kReduction) {
       node.grid = MakeGrid(extents, VectorTile(step), -1);
       NoteOrder(node.order_of_dims, &node.grid);
@@ -209,6 +210,14 @@ class GraphBuilder {
     const size_t run = grid->turned ? rank - 1 : rank - 2;
     const auto dim = static_cast<size_t>(std::find(order.begin(), order.end(), run) - order.begin());
     if (dim + 1 != rank) grid->beside = uint32_t{1} << (rank - 1 - dim);
+  }
+
+  // The best of a long row: the tile is as large as what it looks through.
+  void NoteSelection(const Step& step, const std::vector<int64_t>& extents, Grid* grid) const {
+    if (step.code != OpCode::kSorted && step.code != OpCode::kSortedIndex) return;
+    const auto axis = static_cast<size_t>(step.attributes.axis);
+    const std::vector<int64_t> operand = StaticExtents(exprs_, context_.tensors[step.inputs[0].tensor].shape);
+    grid->read = std::max<int64_t>(operand[axis] / std::max<int64_t>(extents[axis], 1), 1);
   }
 
   // Tiles of a whole operation split only dims in which its tiles do not depend on each other.

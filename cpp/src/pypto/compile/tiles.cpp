@@ -147,7 +147,7 @@ int64_t RowRoom(const Grid& grid, int64_t held) {
 void ChooseTile(Grid& grid) {
   const size_t rank = grid.extents.size();
   grid.tile.assign(rank, 1);
-  int64_t held = WholeVolume(grid);
+  int64_t held = WholeVolume(grid) * grid.read;
   bool split = false;
   for (size_t i = rank; i-- > 0;) {
     if (HasBit(grid.whole, rank, i)) {

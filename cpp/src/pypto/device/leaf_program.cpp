@@ -258,10 +258,17 @@ class LeafBuilder {
     out_.uses.erase(std::unique(out_.uses.begin(), out_.uses.end()), out_.uses.end());
   }
 
-  // Elements that a whole operation writes into its first operand, when it is one that does; else `all`.
-  double Updated(double all) const {
+  // Elements that a whole operation goes through for `all` elements of its result: those that it writes into its first
+  // operand, or the rows that it sorts.
+  double Touched(double all) const {
     if (out_.kind != program::LeafKind::kWhole || out_.ops.empty()) return all;
     const OpProgram& op = out_.ops[0];
+    if (op.code == program::OpCode::kSorted || op.code == program::OpCode::kSortedIndex) {
+      const int32_t axis = leaf_.ops[0].axis;
+      if (op.inputs[0].source != Source::kAccess || out_.extents[axis] == 0) return all;
+      const AccessProgram& sorted = out_.accesses[op.inputs[0].index];
+      return all * static_cast<double>(sorted.extents[axis]) / static_cast<double>(out_.extents[axis]);
+    }
     const bool scatters = op.code == program::OpCode::kScatter || op.code == program::OpCode::kIndexPut;
     if (!scatters && op.code != program::OpCode::kIndexAdd) return all;
     const OperandProgram& written = op.inputs[scatters ? 1 : 2];
@@ -276,7 +283,7 @@ class LeafBuilder {
   void EstimateTime() {
     double elements = 1;
     for (int dim = 0; dim < out_.rank; ++dim) elements *= static_cast<double>(out_.tile[dim]);
-    elements = Updated(elements);
+    elements = Touched(elements);
     for (const program::LeafOp& op : leaf_.ops) out_.tile_ns += elements * ElementCost(op);
     if (out_.kind == program::LeafKind::kCube) out_.tile_ns = ProductTime(elements);
     out_.least_tiles = std::max(static_cast<int64_t>(kLeastClaimNs / std::max(out_.tile_ns, 1.0)), int64_t{1});

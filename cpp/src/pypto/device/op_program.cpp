@@ -144,6 +144,11 @@ double ElementCost(const program::LeafOp& op) {
     case OpCode::kCopy:
     case OpCode::kTriangle:
     case OpCode::kFill: return 0.15;
+    case OpCode::kGather:
+    case OpCode::kIndexSelect:
+    case OpCode::kCumSum:
+    case OpCode::kSorted:
+    case OpCode::kSortedIndex: return 2.0;
     // Functions of the C library, and whole operations.
     default: return static_cast<int>(op.code) >= 100 ? 5.0 : 0.15;
   }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kSpins = 4000;  // about 50 µs
 constexpr int64_t kSharesPerCore = 2;
+constexpr double kMostClaimNs = 200'000;  // a core that loses its processor holds up no more
 
 // Whole columns of the tiles of a product share packed panels of B: they are taken together when there are enough of
 // them for all cores.
@@ -51,11 +52,12 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
 }
 
 void ReadyQueue::SetWork(const Task& task, uint32_t node, State* state) const {
-  state->tiles = state->least = state->unit = 1;
+  state->tiles = state->least = state->most = state->unit = 1;
   if (task.by_instance) return;
   const LeafRecord& leaf = task.leaves[node];
   state->tiles = leaf.tiles;
   state->least = leaf.program->least_tiles;
+  state->most = std::max(static_cast<int64_t>(kMostClaimNs / std::max(leaf.program->tile_ns, 1.0)), int64_t{1});
   state->unit = UnitOf(leaf, shares_);
 }
 
@@ -81,8 +83,10 @@ bool ReadyQueue::Take(uint32_t node, Claim* claim) {
   State& state = states_[node];
   int64_t first = state.next.load(std::memory_order_relaxed);
   while (first < state.tiles) {
-    int64_t tiles = std::max((state.tiles - first) / shares_, state.least);
-    if (state.unit > 1) tiles = (tiles + state.unit - 1) / state.unit * state.unit;
+    const int64_t left = state.tiles - first;
+    int64_t tiles = std::max(std::min(left / shares_, state.most), state.least);
+    // The last ones are taken one by one, so that cores end together.
+    if (left > state.unit * shares_) tiles = (tiles + state.unit - 1) / state.unit * state.unit;
     const int64_t last = std::min(first + tiles, state.tiles);
     if (!state.next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
     claim->node = node;

@@ -37,7 +37,8 @@ class ReadyQueue {
     std::atomic<uint32_t> pending{0};  // predecessors that have not ended
     int64_t tiles = 0;
     int64_t least = 1;             // tiles that are worth a claim
-    int64_t unit = 1;              // claims begin at multiples of it
+    int64_t most = 1;              // tiles of one claim
+    int64_t unit = 1;              // the first claims take multiples of it
     std::atomic<int64_t> next{0};  // first tile that nobody has taken
     std::atomic<int64_t> left{0};  // tiles that have not ended
   };
