@@ -13,6 +13,8 @@ command -v cmake >/dev/null || need_debian+=(cmake)
 command -v ccache >/dev/null || need_debian+=(ccache)
 command -v clang++ >/dev/null || need_debian+=(clang)
 command -v pkg-config >/dev/null || need_debian+=(pkg-config)
+# Kernels are compiled for that processor too.
+command -v aarch64-linux-gnu-g++ >/dev/null || need_debian+=(g++-aarch64-linux-gnu)
 # A test embeds the interpreter: its header and its shared library.
 python3 -c 'import os, sys, sysconfig as s
 v = s.get_config_var
