@@ -63,15 +63,28 @@ nb::tuple DTypeNumbers(program::DTypeMask mask) {
   return nb::tuple(numbers);
 }
 
-// (code, name, family, least inputs, most inputs, documentation, dtypes on a2a3, dtypes on a5) per operation.
+nb::tuple RankPair(program::RankRange ranks) { return nb::make_tuple(ranks.low, ranks.high); }
+
+// (code, name, family, least inputs, most inputs, documentation, dtypes on a2a3, dtypes on a5, (least dims, most dims))
+// per operation.
 nb::list OperationRows() {
   nb::list rows;
   for (const program::OpInfo& info : program::AllOperations()) {
     rows.append(nb::make_tuple(static_cast<int>(info.code), std::string(info.name), FamilyName(info.family),
                                static_cast<int>(info.min_inputs), static_cast<int>(info.max_inputs),
-                               std::string(info.doc), DTypeNumbers(info.a2a3), DTypeNumbers(info.a5)));
+                               std::string(info.doc), DTypeNumbers(info.a2a3), DTypeNumbers(info.a5),
+                               RankPair(info.ranks)));
   }
   return rows;
+}
+
+// Dims of the tensors of operations that the front end makes of others.
+nb::dict ComposedRanks() {
+  nb::dict ranks;
+  for (const program::ComposedInfo& info : program::ComposedOperations()) {
+    ranks[std::string(info.name).c_str()] = RankPair(info.ranks);
+  }
+  return ranks;
 }
 
 nb::dict ExpressionOperators() {
@@ -106,6 +119,7 @@ nb::dict ExpressionOperators() {
 void bind_program(nb::module_& module) {
   module.attr("DTYPES") = DTypeRows();
   module.attr("OPERATIONS") = OperationRows();
+  module.attr("COMPOSED") = ComposedRanks();
   module.attr("EXPRESSION_OPERATORS") = ExpressionOperators();
 
   nb::class_<TracedProgram>(module, "Program", "A traced kernel, before planning. Immutable.")

@@ -77,7 +77,7 @@ def bitwise_xor(x: Any, y: Any, precision_type: Any = None) -> Tensor:
     """x ^ y"""
 
 def cast(x: Any, dtype: Any, mode: Any = ..., satmode: Any = ...) -> Tensor:
-    """Conversion to another dtype. FP4 results are rounded half to even and clamped in every mode."""
+    """Conversion to another dtype. FP4 results are clamped to the largest value."""
 
 def cbrt(x: Any, precision_type: Any = None) -> Tensor:
     """real cube root"""

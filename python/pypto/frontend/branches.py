@@ -10,6 +10,7 @@ from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
 from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
+from pypto.frontend.links import Condition
 from pypto.frontend.maybe import Maybe, choose, join, split
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.structures import Structures, are_alike
@@ -151,25 +152,37 @@ class BranchFlow:
                 continue
             moves.append(CarriedMove(variable, value, self.runtime.place_of(self.meta, name)))
             self._note_outside(name, variable, value)
-        carry.note_aliases(tensors, {**tensors, **self._variables})
+        carry.link_aliases(tensors, {**tensors, **self._variables}, self._condition(), self.trace.scope)
         carry.move_all(self.trace, moves)
         self.trace.pop()
         return values
 
+    def _condition(self) -> Condition:
+        """The condition of the branch that is open."""
+        return to_expr(self.trace, self.condition, "if"), self.trace.scope.kind == "then"
+
     def _note_outside(self, name: str, variable: Tensor, value: Tensor) -> None:
-        """A merged name may be a tensor of before the branch: writing into one of them would be seen in the other."""
-        key = (self.ordinal, name)
-        for each in value.identities().values():
+        """A merged name may be a tensor of before the branch: what is written into one of them is seen in the other."""
+        key, facts = (self.ordinal, name), self.trace.facts
+        linked = {id(value)}
+        others = [(value, ())] if value.scope is not self.trace.scope else list(value.paths(self.trace.scope))
+        for each, conditions in others if name not in self._lent else ():
+            linked.add(id(each))
             if each.scope is self.trace.scope:
                 continue
-            is_old = each is self._entry.get(name) and each.is_own_of(self.trace.scopes[-2])
-            if is_old and key in self.trace.facts.written:
-                self._given_up[name] = each
-                continue
-            variable.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
-            each.may_be(variable, f"it may also be '{name}', depending on a condition, and")
-            if is_old:
+            is_old = id(each) == id(self._entry.get(name)) and each.is_own_of(self.trace.scopes[-2])
+            if is_old and key not in facts.linked:
+                if key in facts.written:
+                    self._given_up[name] = each
+                    continue
                 variable.thaws(key)
+            variable.link(each, (self._condition(), *conditions))
+        if name not in self._lent and not value.is_uncertain:
+            return
+        for each in value.identities().values():
+            if each.scope is not self.trace.scope and (name in self._lent or id(each) not in linked):
+                variable.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
+                each.may_be(variable, f"it may also be '{name}', depending on a condition, and")
 
     def _give_up(self) -> None:
         """A tensor that a branch may have bound anew, and that is written into later, has no other name any more."""
@@ -177,7 +190,8 @@ class BranchFlow:
             old.give_up(
                 f"the tensor was '{name}', which a branch of the if at line {self.meta.node.lineno} binds anew and "
                 "which is written into later; another name that stands for it cannot be used any more. Instead: bind a "
-                "pypto.clone before"
+                "pypto.clone before",
+                (self.ordinal, name),
             )
 
     def _merge(self, name: str, a: Any, b: Any) -> Any:

@@ -7,11 +7,12 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pypto.frontend.links import Condition
 from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import NoValue, TensorFact, Trace
+from pypto.frontend.tracer import NoValue, Scope, TensorFact, Trace
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
@@ -142,6 +143,20 @@ def note_aliases(values: dict[str, Tensor], results: dict[str, Tensor]) -> None:
             if identities[a].keys() & identities[b].keys():
                 results[a].may_be(results[b], f"'{a}' may be the same tensor as '{b}', and")
                 results[b].may_be(results[a], f"'{b}' may be the same tensor as '{a}', and")
+
+
+def link_aliases(values: dict[str, Tensor], results: dict[str, Tensor], condition: Condition, scope: Scope) -> None:
+    """The same at the end of a branch, whose condition tells when they are one object."""
+    if any(value.is_uncertain for value in values.values()):
+        note_aliases(values, results)
+        return
+    for position, a in enumerate(values):
+        for b in list(values)[position + 1 :]:
+            ways = (
+                [()] if values[a] is values[b] else [way for each, way in values[a].paths(scope) if each is values[b]]
+            )
+            for way in ways if values[b].scope is scope else ():
+                results[a].link(results[b], (condition, *way))
 
 
 @dataclass(frozen=True)

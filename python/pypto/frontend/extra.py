@@ -64,28 +64,34 @@ def transposed_batchmatmul(a: Any, b: Any, out_dtype: Any) -> Tensor:
 
 
 def gather_in_ub(param: Any, indices: Any, block_table: Any, block_size: int, axis: int = -2) -> Tensor:
-    """Rows of the paged tensor [rows, width] under a view at logical indices, through a block table of one row.
+    """Rows of the paged tensor [..., width] under a view at logical indices, through a block table of one row.
 
-    Index i is row `block_table[0, i // block_size] * block_size + i % block_size`; the result is [k, width].
+    All dims but the last count rows, in row-major order. Index i is row `block_table[0, i // block_size] * block_size +
+    i % block_size`; the result is [k, width].
     """
     from pypto.frontend.operations import reshape, view
 
     source, table = to_tensor_argument(param, "gather_in_ub()"), to_tensor_argument(block_table, "gather_in_ub()")
     places = to_tensor_argument(indices, "gather_in_ub()")
-    if source.dim != 2 or table.dim != 2 or axis not in (-2, 0):
-        raise trace_error(ValueError, "gather_in_ub(): expected a tensor and a block table of 2 dims, and axis -2")
+    if source.dim < 2 or table.dim != 2 or axis not in (-2, source.dim - 2):
+        raise trace_error(
+            ValueError, "gather_in_ub(): expected a tensor of at least 2 dims, a block table of 2 dims, and axis -2, "
+            f"got {source.describe()}, {table.describe()} and {axis}"
+        )  # fmt: skip
     count = 1
     for extent in places.static_shape("gather_in_ub()"):
         count *= extent
     flat = cast_to(reshape(places, [count]), DataType.DT_INT32)
-    pages = reshape(cast_to(table, DataType.DT_INT32), [table.static_shape("gather_in_ub()")[1]])
+    pages = view(table, [1, table.static_shape("gather_in_ub()")[1]], [0, 0])
+    pages = reshape(cast_to(pages, DataType.DT_INT32), [pages.shape[1]])
     page = index_select(pages, 0, floor_div(flat, block_size))
     row = add(mul(page, block_size), remainder(flat, block_size))
-    result = index_select(_under(source), 0, row)
-    valid, shape = source.valid_shape, source.static_shape("gather_in_ub()")
-    if static_int(valid[1]) == shape[1]:
+    width = source.static_shape("gather_in_ub()")[-1]
+    result = index_select(_rows_under(source, width), 0, row)
+    valid = source.valid_shape[-1]
+    if static_int(valid) == width:
         return result
-    narrowed: Tensor = view(result, [count, shape[1]], [0, 0], valid_shape=[result.valid_shape[0], valid[1]])
+    narrowed: Tensor = view(result, [count, width], [0, 0], valid_shape=[result.valid_shape[0], valid])
     return narrowed
 
 
@@ -93,16 +99,23 @@ def gather_in_ub(param: Any, indices: Any, block_table: Any, block_size: int, ax
 _MOST_ROWS = 2**31 - 1
 
 
-def _under(source: Tensor) -> Tensor:
-    """The tensor under a view in its width, whole in its rows."""
-    from pypto.frontend.operations import view
+def _rows_under(source: Tensor, width: int) -> Tensor:
+    """The tensor under a view as rows of the view's width."""
+    from pypto.frontend.operations import reshape, view
 
-    base = require("gather_in_ub()").bases.get(source.id, source)
-    width = source.static_shape("gather_in_ub()")[1]
-    rows = static_int(base.shape[0])
-    if base.dim != 2 or base is source:
+    base: Tensor = require("gather_in_ub()").bases.get(source.id, source)
+    columns = base.shape[-1]
+    if base.dim != source.dim:
+        base, columns = source, width
+    rows: Any = 1
+    for extent in base.shape[:-1]:
+        rows = rows * extent
+    known = static_int(rows)
+    if base.dim > 2:
+        base = reshape(base, [rows, columns], inplace=known is None)
+    if base is source and known is not None:
         return source
-    whole: Tensor = view(base, [_MOST_ROWS if rows is None else rows, width], [0, 0])
+    whole: Tensor = view(base, [_MOST_ROWS if known is None else known, width], [0, 0])
     return whole
 
 

@@ -20,7 +20,7 @@ from pypto.frontend.checks import Finding, find_unsupported, finding_error
 from pypto.frontend.liveness import EMPTY, Names
 from pypto.frontend.places import trace_error
 from pypto.frontend.rewrite import RUNTIME, FlowMeta, instantiate, rewrite
-from pypto.frontend.source import NoSourceError, Source, read_source
+from pypto.frontend.source import NoSourceError, Source, read_lambda_source, read_source
 from pypto.frontend.symbolic import SymbolicScalar
 
 _NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
@@ -57,9 +57,13 @@ def is_library_name(module: str) -> bool:
 
 
 def runs_natively(function: types.FunctionType) -> bool:
-    """Whether a function is left as it is: library code, lambdas, helpers that take **kwargs."""
-    code = function.__code__
-    return is_library(function) or bool(code.co_flags & inspect.CO_VARKEYWORDS) or code.co_name == "<lambda>"
+    """Whether a function is left as it is: library code, helpers that take **kwargs."""
+    return is_library(function) or bool(function.__code__.co_flags & inspect.CO_VARKEYWORDS)
+
+
+def is_lambda(function: types.FunctionType) -> bool:
+    """Whether a function was written as a lambda."""
+    return function.__code__.co_name == "<lambda>"
 
 
 def _rewritten(function: types.FunctionType) -> _Rewritten | _Refused | None:
@@ -73,7 +77,7 @@ def _rewritten(function: types.FunctionType) -> _Rewritten | _Refused | None:
 
 def _rewrite(function: types.FunctionType, live_at_end: Names) -> _Rewritten | _Refused | None:
     try:
-        source = read_source(function)
+        source = read_lambda_source(function) if is_lambda(function) else read_source(function)
     except NoSourceError:
         return None
     finding = find_unsupported(source.tree, is_kernel=False)
@@ -167,7 +171,7 @@ def bind(
 
 def watch(trace: tracer.Trace, function: types.FunctionType) -> None:
     """Adds what a helper can change to the snapshots of open loops and branches."""
-    frame_is_known = RUNTIME in function.__code__.co_freevars or function.__code__.co_name == "<lambda>"
+    frame_is_known = RUNTIME in function.__code__.co_freevars or is_lambda(function)
     for scope in trace.scopes:
         if scope.watchers is not None:
             scope.watchers.add_function(function, frame_is_known=frame_is_known)

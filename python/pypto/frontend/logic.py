@@ -142,14 +142,17 @@ def _choose_tensors(
 ) -> Tensor:
     """A conditional expression of tensors: each side in a branch of its own, moved into one variable."""
     chosen = carry.declare(trace, ordinal, _CHOSEN, fact)
-    values, extents = [], []
-    trace.build("begin_if", to_expr(trace, condition, "a conditional expression"))
+    values, extents, found = [], [], []
+    expr = to_expr(trace, condition, "a conditional expression")
+    trace.build("begin_if", expr)
     for kind, side in zip(("then", "else"), sides, strict=True):
         if kind == "else":
             trace.build("begin_else")
         trace.next_flow()  # as `when` counts them
         trace.push(kind)
         value = side()
+        others = [(value, ())] if value.scope is not trace.scope else list(value.paths(trace.scope))
+        found += [(each, ((expr, kind == "then"), *way)) for each, way in others if each.scope is not trace.scope]
         values.append(value)
         extents.append([SymbolicScalar._wrap(trace, expr) for expr in value.valid_exprs()])
         trace.build("move", chosen.variable_id(), value.use())
@@ -158,11 +161,15 @@ def _choose_tensors(
     chosen.set_valid(
         [a._expr if a._expr == b._expr else int(condition.tenary(a, b)._expr) for a, b in zip(*extents, strict=True)]
     )
-    for value in values:
-        for each in value.identities().values():
-            if trace.is_open(each.scope):
-                chosen.may_be(each, "what a conditional expression gave may be another tensor, and")
-                each.may_be(chosen, "it may be what a conditional expression gave, and")
+    for each, conditions in found:
+        chosen.link(each, conditions)
+    known = {id(each) for each, _ in found}
+    for each in {
+        key: each for value in values if value.is_uncertain for key, each in value.identities().items()
+    }.values():
+        if trace.is_open(each.scope) and id(each) not in known:
+            chosen.may_be(each, "what a conditional expression gave may be another tensor, and")
+            each.may_be(chosen, "it may be what a conditional expression gave, and")
     return chosen
 
 

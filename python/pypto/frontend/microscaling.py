@@ -9,7 +9,7 @@ from typing import Any
 
 from pypto.dtypes import DataType
 from pypto.frontend.arguments import to_dim, to_dtype_argument, to_tensor_argument
-from pypto.frontend.elementwise import ELEMENTWISE, cast_to, emit, floor_div, mul
+from pypto.frontend.elementwise import ELEMENTWISE, cast_to, emit, floor_div, gt, mul, where
 from pypto.frontend.matrix import extended, extensions, matmul
 from pypto.frontend.movement import arange, index_select, padded_to
 from pypto.frontend.places import trace_error
@@ -18,8 +18,9 @@ from pypto.frontend.tensor import Tensor
 
 BLOCK = 32  # elements that share one scale
 FP32, E8M0 = DataType.DT_FP32, DataType.DT_FP8E8M0
-# Exponent of the largest power of two that the dtype holds.
+# Exponent of the largest power of two that the dtype holds, and its largest value in units of that.
 _LARGEST_EXPONENT = {DataType.DT_FP8E4M3: 8, DataType.DT_FP8E5M2: 15, DataType.DT_FP4_E2M1X2: 2}
+_LARGEST_FRACTION = {DataType.DT_FP8E4M3: 1.75, DataType.DT_FP8E5M2: 1.75, DataType.DT_FP4_E2M1X2: 1.5}
 
 
 def _shapes() -> Any:
@@ -94,33 +95,35 @@ def quant_mx(
 
     The exponent is floor(log2(largest magnitude of the block)) less that of the largest power of two of `quant_dtype`
     (OCP Microscaling 1.0, section 6.3), at least -127. The last block may be shorter. q is rounded half to even and
-    clamped. A block with an infinity or a NaN has the scale NaN. `mode` is ROUND_DOWN, which names that floor;
-    `performance_mode` has no effect.
+    clamped. A block with an infinity or a NaN has the scale NaN. `mode` is ROUND_DOWN, which names that floor, or
+    ROUND_UP: the exponent is one more where the largest magnitude would be clamped. `performance_mode` has no effect.
     """
     source, dtype = to_tensor_argument(x, "quant_mx()"), to_dtype_argument(quant_dtype, "quant_mx()")
     if source.dtype not in (FP32, DataType.DT_FP16, DataType.DT_BF16) or dtype not in _LARGEST_EXPONENT:
         raise trace_error(
             TypeError, f"quant_mx(): DT_FP32, DT_FP16 or DT_BF16 to {_names()}, got {source.dtype.name} to {dtype.name}"
         )  # fmt: skip
-    if mode not in (0, "ROUND_DOWN") and getattr(mode, "name", None) != "ROUND_DOWN":
-        raise trace_error(NotImplementedError, f"quant_mx(): the mode is ROUND_DOWN, got {mode!r}")
-    if source.dim > 4:
-        raise trace_error(ValueError, f"quant_mx(): x has 1 to 4 dims, got {source.dim}")
-    last, where = source.dim - 1, to_dim(axis, source.dim, "quant_mx()")
+    direction = "ROUND_DOWN" if mode == 0 else getattr(mode, "name", mode)
+    if direction not in ("ROUND_DOWN", "ROUND_UP"):
+        raise trace_error(NotImplementedError, f"quant_mx(): the mode is ROUND_DOWN or ROUND_UP, got {mode!r}")
+    last, along = source.dim - 1, to_dim(axis, source.dim, "quant_mx()")
     wide = cast_to(source, FP32)
-    turned = wide if where == last else _shapes().transpose(wide, where, last)
+    turned = wide if along == last else _shapes().transpose(wide, along, last)
     shape = list(turned.static_shape("quant_mx()"))
     count = -(-shape[-1] // BLOCK)
     whole = turned if shape[-1] % BLOCK == 0 else padded_to(turned, [*shape[:-1], count * BLOCK])
     blocks = _shapes().reshape(whole, [*shape[:-1], count, BLOCK])
-    power = emit("_power_below", [amax(ELEMENTWISE["abs"](blocks), -1, keepdim=True)])
+    largest = amax(ELEMENTWISE["abs"](blocks), -1, keepdim=True)
+    power = emit("_power_below", [largest])
+    if direction == "ROUND_UP":
+        power = where(gt(largest, mul(power, _LARGEST_FRACTION[dtype])), mul(power, 2.0), power)
     scale = cast_to(mul(power, 2.0 ** -_LARGEST_EXPONENT[dtype]), E8M0)
     small = mul(blocks, ELEMENTWISE["reciprocal"](cast_to(scale, FP32)))
     flat = _shapes().reshape(small, [*shape[:-1], count * BLOCK])
     kept = flat if shape[-1] % BLOCK == 0 else _shapes().view(flat, shape, [0] * len(shape))
     scales = _shapes().reshape(scale, [*shape[:-1], count])
-    if where != last:
-        kept, scales = (_shapes().transpose(each, where, last) for each in (kept, scales))
+    if along != last:
+        kept, scales = (_shapes().transpose(each, along, last) for each in (kept, scales))
     return _shapes().cast(kept, dtype, satmode=1), scales
 
 

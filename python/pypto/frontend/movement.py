@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from pypto.dtypes import DataType, bytes_of, is_float
 from pypto.frontend.arguments import to_dim, to_dtype_argument, to_extents, to_static_extents, to_tensor_argument
 from pypto.frontend.declarations import declare
 from pypto.frontend.elementwise import add, cast_to, emit, floor_div, remainder
 from pypto.frontend.places import trace_error
-from pypto.frontend.symbolic import SymbolicScalar, as_int, minimum, static_int
+from pypto.frontend.symbolic import SymbolicScalar, as_int, minimum, static_int, to_expr
 from pypto.frontend.tensor import Tensor
+from pypto.frontend.tracer import require
 
 
 def _shapes() -> Any:
@@ -152,24 +154,47 @@ def index_select(x: Any, dim: int, index: Any) -> Tensor:
     return result
 
 
-# Extent of a window over a dim of any size; what lies behind its end is padding.
-_MOST = 2**31 - 1
+# Extent of a window over a dim of any size, whose bytes in all are an INT64; what lies behind its end is padding.
+_MOST_BITS = 31
+_ALL_BITS = 61
 
 
-def _window(target: Tensor) -> Tensor:
-    """The tensor as an operand; one with a dynamic dim as a window that covers it."""
+class _Reach(NamedTuple):
+    """What an update in place touches of its target."""
+
+    axes: Sequence[int]  # dims that indices reach all of
+    extents: Sequence[int]  # that it touches of the others
+    exact: bool = True  # those are all of them
+
+
+def _window(target: Tensor, name: str, reach: _Reach) -> Tensor:
+    """The tensor as an operand; one with dynamic dims as a window that covers what is touched of it."""
     extents = [static_int(extent) for extent in target.shape]
-    if extents.count(None) != 1:
+    if None not in extents:
         return target
-    whole = [_MOST if extent is None else extent for extent in extents]
-    window: Tensor = _shapes().view(target, whole, [0] * len(extents))
+    if len(reach.extents) != target.dim:
+        raise trace_error(ValueError, f"{name}: {len(reach.extents)} dims for {target.describe()}; ranks are equal")
+    trace = require(name)
+    whole: list[int] = []
+    for dim, extent in enumerate(extents):
+        touched = 1 if dim in reach.axes else reach.extents[dim]
+        whole.append(touched if extent is None else extent)
+        if extent is None and dim not in reach.axes:
+            fits = target.shape[dim] == touched if reach.exact else target.shape[dim] >= touched
+            relation = f"{touched}, as the values" if reach.exact else f"at least {touched}, as the index"
+            trace.build("check", to_expr(trace, fits, name), f"{name}: expected a tensor with {relation}, in dim {dim}")
+    unknown = [dim for dim, extent in enumerate(extents) if extent is None and dim in reach.axes]
+    room = _ALL_BITS - (math.prod(whole) * bytes_of(target.dtype)).bit_length()
+    for dim in unknown:
+        whole[dim] = 2 ** min(_MOST_BITS, room // len(unknown)) - 1
+    window: Tensor = _shapes().view(target, whole, [0] * len(whole))
     return window
 
 
-def _update(target: Tensor, name: str, inputs: list[Any], **attributes: Any) -> None:
+def _update(target: Tensor, name: str, inputs: list[Any], reach: _Reach, **attributes: Any) -> None:
     """Writes the operation on the target back into it; the core does so where the target lies."""
-    result = emit(name, [_window(target), *inputs], **attributes)
-    _shapes().write_region(target, result, [0] * target.dim)
+    window = _window(target, f"{name.removeprefix('_')}_()", reach)
+    _shapes().write_region(target, emit(name, [window, *inputs], **attributes), [0] * target.dim)
 
 
 _SCATTER_MODES = {None: 0, "add": 1, "multiply": 2}
@@ -189,8 +214,8 @@ def scatter_(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> T
     target, indices = to_tensor_argument(x, "scatter_()"), to_tensor_argument(index, "scatter_()")
     if reduce not in _SCATTER_MODES:
         raise trace_error(ValueError, f"scatter_(): reduce is None, 'add' or 'multiply', got {reduce!r}")
-    axis = to_dim(dim, target.dim, "scatter_()")
-    _update(target, "_scatter", [indices, src, _SCATTER_MODES[reduce]], axis=axis)
+    axis, reach = to_dim(dim, target.dim, "scatter_()"), indices.static_shape("scatter_()")
+    _update(target, "_scatter", [indices, src, _SCATTER_MODES[reduce]], _Reach([axis], reach, exact=False), axis=axis)
     return target
 
 
@@ -204,8 +229,9 @@ def index_add(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tens
 def index_add_(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tensor:
     """The same into x itself; returns x."""
     target, indices = to_tensor_argument(x, "index_add_()"), to_tensor_argument(index, "index_add_()")
-    inputs = [indices, to_tensor_argument(src, "index_add_()"), alpha]
-    _update(target, "_index_add", inputs, axis=to_dim(dim, target.dim, "index_add_()"))
+    source, axis = to_tensor_argument(src, "index_add_()"), to_dim(dim, target.dim, "index_add_()")
+    reach = _Reach([axis], source.static_shape("index_add_()"))
+    _update(target, "_index_add", [indices, source, alpha], reach, axis=axis)
     return target
 
 
@@ -220,13 +246,32 @@ def index_add__ub(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> 
 
 
 def index_put_(x: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
-    """x[i0, i1, ...] = values (or += with `accumulate`) for index tensors of 1 dim and equal length."""
+    """x[i0, i1, ...] = values (or += with `accumulate`) for index tensors of 1 dim and equal length.
+
+    `values` have the length of the indices in place of those dims of x, and broadcast to that.
+    """
     target = to_tensor_argument(x, "index_put_()")
+    if not isinstance(indices, list | tuple):
+        raise trace_error(TypeError, "index_put_(): indices are a tuple or list of tensors, one for each leading dim")
     given = [to_tensor_argument(index, "index_put_()") for index in indices]
-    if not 1 <= len(given) <= 4:
-        raise trace_error(ValueError, f"index_put_(): expected 1 to 4 index tensors, got {len(given)}")
-    source = to_tensor_argument(values, "index_put_()")
-    _update(target, "_index_put", [source, 1 if accumulate else 0, *given])
+    if not 1 <= len(given) <= min(4, target.dim):
+        raise trace_error(
+            ValueError, f"index_put_(): expected 1 to {min(4, target.dim)} index tensors for {target.describe()}, got "
+            f"{len(given)}"
+        )  # fmt: skip
+    _put(target, given, to_tensor_argument(values, "index_put_()"), bool(accumulate))
+
+
+def _put(target: Tensor, indices: list[Tensor], values: Tensor, accumulate: bool) -> None:
+    held = list(values.static_shape("index_put_()"))
+    behind = [static_int(extent) for extent in target.shape[len(indices) :]]
+    expected = [indices[0].static_shape("index_put_()")[0], *behind]
+    if held != expected and None not in expected and len(held) <= len(expected):
+        held = [1] * (len(expected) - len(held)) + held
+        if all(extent in (1, wanted) for extent, wanted in zip(held, expected, strict=True)):
+            values = expand_clone(_shapes().reshape(values, held), expected)
+    reach = _Reach(range(len(indices)), [1] * len(indices) + held[1:])
+    _update(target, "_index_put", [values, 1 if accumulate else 0, *indices], reach)
 
 
 def scatter_update(x: Any, dim: int, index: Any, src: Any) -> Tensor:
@@ -244,13 +289,15 @@ def scatter_update(x: Any, dim: int, index: Any, src: Any) -> Tensor:
         )
     count = places[0] * places[1]
     rows = _shapes().reshape(indices, [count])
-    values = _shapes().reshape(source, [count, *shape[len(shape) // 2 :]])
+    width = source.static_shape("scatter_update()")[-1] if shape[-1] is None else shape[-1]
+    values = _shapes().reshape(source, [count, *shape[len(shape) // 2 : -1], width])
     if len(shape) == 4:
         narrow = cast_to(rows, DataType.DT_INT32)
-        cells = [floor_div(narrow, shape[1]), remainder(narrow, shape[1])]
+        size = target.shape[1]
+        cells = [floor_div(narrow, size), remainder(narrow, size)]
     else:
         cells = [rows]
-    _update(target, "_index_put", [values, 0, *cells])
+    _put(target, cells, values, False)
     return target
 
 

@@ -48,7 +48,7 @@ class SaturationMode(enum.IntEnum):
 
 
 def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = SaturationMode.OFF) -> Tensor:
-    """Conversion to another dtype. FP4 results are rounded half to even and clamped in every mode."""
+    """Conversion to another dtype. FP4 results are clamped to the largest value."""
     attributes = {"cast_mode": int(CastMode(mode)), "saturate": bool(SaturationMode(satmode))}
     number = int(to_dtype_argument(dtype, "cast()"))
     source = to_tensor_argument(x, "cast()")
@@ -62,7 +62,7 @@ def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = Satu
         return whole
     wide = packed.widened(source) if source.dtype in PACKED else cast_to(source, DataType.DT_FP32)
     if number in PACKED:
-        narrow: Tensor = packed.narrowed(wide, DataType(number))
+        narrow: Tensor = packed.narrowed(wide, DataType(number), int(CastMode(mode)))
         return narrow
     return cast_to(wide, DataType(number), **attributes)
 
@@ -204,7 +204,9 @@ def write_region(destination: Tensor, source: Tensor, starts: list[Any]) -> None
         raise trace_error(ValueError, f"assemble(): {len(starts)} offsets for a tensor of {destination.dim} dims")
     exprs = [to_expr(trace, start, "assemble()") for start in starts]
     source_id = source.use()
-    trace.build("assemble", destination.writable(), source_id, exprs)
+    if destination.is_linked and source.is_variable:  # which may be written as well
+        source_id = trace.build("op", "clone", [("tensor", source_id)], {})
+    destination.write(lambda each: trace.build("assemble", each.writable(), source_id, exprs))
 
 
 # Everything together.

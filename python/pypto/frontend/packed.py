@@ -16,6 +16,9 @@ from pypto.frontend.places import trace_error
 if TYPE_CHECKING:
     from pypto.frontend.tracer import Trace
 
+# Modes of `cast` (CastMode).
+_ROUND, _FLOOR, _CEIL, _TRUNC, _ODD = 2, 3, 4, 5, 6
+
 # Where the builder takes extents or offsets of a tensor: the argument that tells the dtype or the tensor, and those.
 LISTS = {"declare": (1, (2,)), "slice": (0, (1, 2, 3)), "reshape": (0, (1, 2)), "assemble": (0, (2,))}
 
@@ -120,8 +123,8 @@ def widened(x: Any) -> Any:
     return values * (1.0 - signs * 2.0)
 
 
-def narrowed(x: Any, dtype: DataType) -> Any:
-    """An FP32 tensor as FP4: half to even, clamped to the largest value; NaN becomes 0."""
+def narrowed(x: Any, dtype: DataType, mode: int = 0) -> Any:
+    """An FP32 tensor as FP4, rounded by a mode of `cast` and clamped to the largest value; NaN becomes 0."""
     from pypto.frontend.elementwise import emit
 
     part = _parts()
@@ -130,12 +133,38 @@ def narrowed(x: Any, dtype: DataType) -> Any:
         raise trace_error(ValueError, f"cast(): the last dim of an FP4 tensor is even, got {shape}")
     number = part["where"](part["isnan"](x), 0.0, x)
     magnitude = part["minimum"](part["abs"](number), 1.75 if dtype == DataType.DT_FP4_E1M2X2 else 6.0)
-    if dtype == DataType.DT_FP4_E1M2X2:
-        codes = part["round"](magnitude * 4.0)
-    else:
-        # The steps of 0.5, 1 and 2, of which the coarsest that reaches here counts least.
-        middle, coarse = part["round"](magnitude) + 2.0, part["round"](magnitude * 0.5) + 4.0
-        codes = part["minimum"](part["round"](magnitude * 2.0), part["minimum"](middle, coarse))
-    codes = codes + part["cast"](part["signbit"](number), DataType.DT_FP32) * 8.0
+    negative = part["cast"](part["signbit"](number), DataType.DT_FP32)
+    codes = _codes(magnitude, negative, dtype, mode) + negative * 8.0
     low, high = _halves(codes, shape)
     return emit("cast", [low + high * 16.0], dtype=int(dtype))
+
+
+def _codes(magnitude: Any, negative: Any, dtype: DataType, mode: int) -> Any:
+    """Codes without sign of magnitudes up to the largest value."""
+    part = _parts()
+
+    def stepped(whole: Any) -> Any:
+        """Codes, given how places between two codes become one of them."""
+        if dtype == DataType.DT_FP4_E1M2X2:
+            return whole(magnitude * 4.0)
+        # The steps of 0.5, 1 and 2, of which the coarsest that reaches here counts least.
+        middle, coarse = whole(magnitude) + 2.0, whole(magnitude * 0.5) + 4.0
+        return part["minimum"](whole(magnitude * 2.0), part["minimum"](middle, coarse))
+
+    def half_away(y: Any) -> Any:
+        below = part["floor"](y)
+        return below + part["cast"](part["ge"](y - below, 0.5), DataType.DT_FP32)
+
+    if mode == _ROUND:
+        return stepped(half_away)
+    if mode not in (_FLOOR, _CEIL, _TRUNC, _ODD):
+        return stepped(part["round"])
+    below = stepped(part["floor"])
+    if mode == _TRUNC:
+        return below
+    above = stepped(part["ceil"])
+    if mode == _ODD:
+        odd = part["remainder"](below, 2.0)
+        return below * odd + above * (1.0 - odd)
+    outward = negative if mode == _FLOOR else 1.0 - negative
+    return below + (above - below) * outward

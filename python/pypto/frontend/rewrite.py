@@ -10,6 +10,7 @@
                                if flow.then(): a; flow.end_then(locals())
                                if flow.otherwise(): names as before; b; flow.end_otherwise(locals())
                                merged names
+    return in a branch     →   returns.py
     a and b, a or b, not a, a < b < c, a if c else b, f(x), while c, assert c: calls of rt that see symbolic values.
 
 Positions are kept, so tracebacks and source places are those of the file.
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names
+from pypto.frontend.returns import without_conditional_returns
 from pypto.frontend.source import Source
 
 RUNTIME = "_pypto_rt"
@@ -165,6 +167,7 @@ class _Rewriter(ast.NodeTransformer):
         return made
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        without_conditional_returns(node)
         outer, self.flows = self.flows, Liveness(node).flows
         known, self.uncertain = self.uncertain, self.uncertain | _uncertain(self.flows)
         # Naming the runtime makes it a captured variable, by which rewritten functions are known.
@@ -255,6 +258,8 @@ def rewrite(
     With `returns_frame` (kernels) the function returns its local variables at the end.
     """
     tree = source.tree
+    if not returns_frame:
+        without_conditional_returns(tree)
     rewriter = _Rewriter(Liveness(tree, live_at_end).flows)
     arguments = tree.args
     plain = ast.arguments(

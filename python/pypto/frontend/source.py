@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
+import functools
 import inspect
+import linecache
 from dataclasses import dataclass
-from types import FunctionType
+from types import CodeType, FunctionType
 
 from pypto.errors import fe_error
 from pypto.frontend.places import Place
@@ -68,6 +71,56 @@ def read_source(function: FunctionType) -> Source:
         tree=node,
         first_line=first,
         last_line=first + len(lines) - 1,
+        def_line=node.lineno,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _lambdas_of(text: str) -> dict[int, list[ast.Lambda]]:
+    """The lambdas of a file, by line."""
+    found: dict[int, list[ast.Lambda]] = {}
+    try:
+        module = ast.parse(text)
+    except SyntaxError:
+        return found
+    for node in ast.walk(module):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+    return found
+
+
+def _may_be(code: CodeType, node: ast.Lambda) -> bool:
+    """Whether a lambda of the file can be the one that was compiled to the code."""
+    arguments = [a.arg for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]]
+    if list(code.co_varnames[: len(arguments)]) != arguments:
+        return False
+    if not hasattr(code, "co_positions"):  # before Python 3.11
+        return True
+    begin, end = (node.body.lineno, node.body.col_offset), (node.body.end_lineno, node.body.end_col_offset)
+    places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
+    return all(begin <= (line, column) and (last, until) <= end for line, last, column, until in places)
+
+
+def read_lambda_source(function: FunctionType) -> Source:
+    """The source of a lambda as a `def` that returns its body; NoSourceError when it cannot be told which one it is."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    found = [each for each in _lambdas_of("".join(lines)).get(code.co_firstlineno, ()) if _may_be(code, each)]
+    # Of lambdas in one another the innermost that holds all of the code.
+    found = [each for each in found if not any(other in ast.walk(each.body) for other in found)]
+    if len(found) != 1:
+        raise NoSourceError(f"line {code.co_firstlineno} of {code.co_filename} holds {len(found)} such lambdas")
+    node = copy.deepcopy(found[0])
+    returned = ast.copy_location(ast.Return(node.body), node.body)
+    tree = ast.copy_location(ast.FunctionDef(code.co_name, node.args, [returned], [], None), node)
+    last = node.end_lineno or node.lineno
+    return Source(
+        filename=code.co_filename,
+        name=code.co_name,
+        text="".join(lines[node.lineno - 1 : last]),
+        tree=ast.fix_missing_locations(tree),
+        first_line=node.lineno,
+        last_line=last,
         def_line=node.lineno,
     )
 

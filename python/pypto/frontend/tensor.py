@@ -13,23 +13,26 @@ from typing import Any
 from pypto.dtypes import PACKED, DataType
 from pypto.frontend import packed, symbolic, tracer
 from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
+from pypto.frontend.links import Conditions, Linked
 from pypto.frontend.moved_extents import MovedExtents
 from pypto.frontend.places import trace_error
 from pypto.frontend.tensor_methods import TensorMethods
 from pypto.frontend.tracer import Ordinal, Retrace, Scope, Trace
 
 
-class Tensor(TensorMethods):
+class Tensor(Linked, TensorMethods):
     """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
 
     __slots__ = (
-        "_base", "_extents", "_frozen", "_gone", "_home", "_id", "_may_be", "_ordinal", "_parameter", "_read", "_scope",
-        "_taken", "_thaw", "_trace", "_valid", "_variable", "_writes", "_written_at",
+        "_base", "_derived", "_extents", "_frozen", "_gone", "_gone_key", "_home", "_id", "_links", "_may_be",
+        "_ordinal", "_parameter", "_read", "_scope", "_taken", "_thaw", "_trace", "_valid", "_variable", "_writes",
+        "_written_at",
     )  # fmt: skip
 
     _trace: Trace
     _id: int
     _base: Tensor | None  # of a reshape in place: the tensor that it shares its cells with
+    _derived: tuple[Tensor, ...]  # reshapes in place of this one
     _scope: Scope  # where the object was made
     _home: Scope  # where what it holds was made
     _ordinal: Ordinal
@@ -40,7 +43,9 @@ class Tensor(TensorMethods):
     _frozen: str  # why it must not be written into
     _thaw: tuple[int, str] | None  # what starts the trace over when a frozen one is written after all
     _may_be: tuple[Tensor, ...]  # other objects that Python would have here, depending on what runs
+    _links: tuple[tuple[Tensor, Conditions], ...]  # those, where the conditions are known
     _gone: str  # why it cannot be used any more
+    _gone_key: tuple[int, str] | None  # what starts the trace over when it is used after all
     _taken: str  # the parameter whose memory a branch gave to another object
     _read: bool
     _writes: int
@@ -73,8 +78,8 @@ class Tensor(TensorMethods):
         made._variable, made._parameter = variable, parameter
         made._base = made._extents = None
         made._frozen = made._gone = made._taken = ""
-        made._valid = made._thaw = None
-        made._may_be = ()
+        made._valid = made._thaw = made._gone_key = None
+        made._may_be = made._links = made._derived = ()
         made._read, made._writes, made._written_at = False, 0, 0
         made._ordinal = trace.next_tensor() if of is None else of
         if not variable and made._ordinal in trace.facts.variables:
@@ -190,6 +195,9 @@ class Tensor(TensorMethods):
                 "name in the body, or write it into a tensor declared before",
             )
 
+        if self._gone_key is not None:
+            self._trace.facts.linked.add(self._gone_key)
+            raise Retrace
         if self._gone:
             raise trace_error(ValueError, self._gone)
         if self._taken:
@@ -238,26 +246,6 @@ class Tensor(TensorMethods):
         self._id, self._variable, self._home = variable, True, trace.scope
         self.set_valid(valid)
 
-    def forbid_writes(self, reason: str) -> None:
-        """Makes writes into the object an error, because they could not be seen through another object."""
-        self._frozen = self._frozen or reason
-
-    def identities(self) -> dict[int, Tensor]:
-        """This object and all that it may be, by id."""
-        found: dict[int, Tensor] = {}
-        open_ends = [self]
-        while open_ends:
-            each = open_ends.pop()
-            if id(each) not in found:
-                found[id(each)] = each
-                open_ends += each._may_be
-        return found
-
-    def may_be(self, other: Tensor, reason: str) -> None:
-        """Notes that Python might have `other` here; writing into this one would have to be seen there."""
-        self._may_be = (*self._may_be, other)
-        self.forbid_writes(reason)
-
     def alias(self, scope: Scope, reason: str, thaw: tuple[int, str] | None, of: Ordinal) -> Tensor:
         """The same variable as an object of a loop body, which must not be written into if there is a reason."""
         made = Tensor.make(self._trace, self._id, variable=True, of=of)
@@ -283,21 +271,19 @@ class Tensor(TensorMethods):
         """Writing into the object, though it is frozen, starts the trace over with that known."""
         self._thaw = key
 
-    def give_up(self, reason: str) -> None:
-        """Makes any further use an error, because a loop writes into what only its own name shall stand for."""
+    def give_up(self, reason: str, key: tuple[int, str] | None = None) -> None:
+        """Makes any further use an error, because a loop writes into what only its own name shall stand for.
+
+        With a key it starts the trace over instead.
+        """
         if self._frozen:
             self.writable()  # raises with the reason
-        self._gone = reason
+        self._gone, self._gone_key = reason, key
 
     @property
-    def is_own(self) -> bool:
-        """Whether it was made in the block that is open now, and is no memory of the caller or of another tensor."""
-        return self.is_own_of(self._trace.scope)
-
-    def is_own_of(self, scope: Scope) -> bool:
-        """Whether it was made in that block, and is no memory of the caller or of another tensor."""
-        parameters = {parameter.id for parameter in self._trace.parameters.values()}
-        return self._scope is scope and self._base is None and self._id not in parameters
+    def is_variable(self) -> bool:
+        """Whether it holds memory that is written, rather than a value."""
+        return self._variable
 
     def variable_id(self) -> int:
         """The id of a variable, for writing."""
@@ -306,21 +292,21 @@ class Tensor(TensorMethods):
 
     def writable(self) -> int:
         """The id of the variable to write a region into; a value becomes a variable first."""
+        self.check_family()
+        return self._writable()
+
+    def _writable(self) -> int:
         self._check()
         if self._frozen:
             if self._thaw is not None:
                 self._trace.facts.written.add(self._thaw)
                 raise Retrace
-            raise trace_error(
-                ValueError,
-                f"{self._frozen} cannot be written into as well. Instead: write into a copy (pypto.clone), or keep to "
-                "x[:] = value for the tensor and do not bind its name anew",
-            )
+            raise self.refusal(self._frozen)
         if not self._variable:
             self._need_variable()
             self._become_variable()
         if self._base is not None:
-            self._base.writable()
+            self._base._writable()
         self._note_write()
         return self._id
 
@@ -343,6 +329,7 @@ class Tensor(TensorMethods):
         dims = [None if extent == -1 else symbolic.to_expr(self._trace, extent, "reshape()") for extent in shape]
         made = Tensor.make(self._trace, self._trace.build("alias", self._id, dims), variable=True)
         made._home, made._base = self._home, self
+        self._derived = (*self._derived, made)
         return made
 
     def _need_variable(self) -> None:
@@ -363,6 +350,11 @@ class Tensor(TensorMethods):
             return
         if value.dtype != self.dtype:
             raise trace_error(TypeError, f"move(): expected {self.describe()}, got {value.describe()}; use pypto.cast")
+        self.write(lambda each: each._take(value))
+
+    def _take(self, value: Tensor) -> None:
+        if value is self:
+            return
         same_shape = value.shape_exprs() == self.shape_exprs()
         if self._parameter and not same_shape:
             raise trace_error(ValueError, f"move(): expected {self.describe()}, got {value.describe()}")

@@ -71,6 +71,7 @@ class Facts:
     structures: dict[int, dict[str, Any]] = field(default_factory=dict)  # names bound anew to containers of one make
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
+    linked: set[tuple[int, str]] = field(default_factory=set)  # those whose tensor of before a branch has more names
     kept: set[tuple[int, str]] = field(default_factory=set)  # parameters that one of two branches binds anew
     read: set[str] = field(default_factory=set)  # parameters whose old contents are used after a branch binds them anew
 

@@ -55,6 +55,21 @@ TEST(OpTableTest, AcceptedDTypesFollowTheCatalogue) {
   EXPECT_TRUE(accepts("clone", DType::kBool));
 }
 
+TEST(OpTableTest, RanksAreThoseOfTheCatalogue) {
+  const auto sound = [](RankRange ranks) { return 1 <= ranks.low && ranks.low <= ranks.high && ranks.high <= 5; };
+  for (const OpInfo& info : AllOperations()) EXPECT_TRUE(sound(info.ranks)) << info.name;
+  std::set<std::string_view> names;
+  for (const ComposedInfo& info : ComposedOperations()) {
+    EXPECT_TRUE(sound(info.ranks)) << info.name;
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_EQ(FindOperation(info.name), nullptr) << info.name;
+  }
+  EXPECT_EQ(FindOperation("exp")->ranks.high, 4);
+  EXPECT_EQ(FindOperation("permute")->ranks.high, 5);
+  EXPECT_EQ(FindOperation("matmul")->ranks.low, 2);
+  EXPECT_TRUE(names.contains("softmax"));
+}
+
 TEST(DTypeTest, TableIsConsistent) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const DTypeInfo& info = InfoOf(static_cast<DType>(i));

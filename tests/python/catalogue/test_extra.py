@@ -255,3 +255,43 @@ def test_gather_in_ub_inherits_symbolic_widths():
     for row, index in enumerate(indices[0].tolist()):
         expected[row, :5] = cache[table[0, index // 2] * 2 + index % 2, :5]
     assert torch.equal(out, expected)
+
+
+@pytest.mark.parametrize("shape", [(6, 4, 16), (6, 4, 1, 16), (3, 2, 4, 1, 16)])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_gather_in_ub_of_pages_with_dims_of_their_own(shape, dynamic):
+    declared = [pypto.DYN if dynamic and dim < 2 else extent for dim, extent in enumerate(shape)]
+    whole = list(shape) if not dynamic else [1] * (len(shape) - 1) + [16]
+
+    @pypto.frontend.jit
+    def kernel(
+        cache: pypto.Tensor(declared, pypto.DT_FP32), i: pypto.Tensor([5], pypto.DT_INT32),
+        table: pypto.Tensor([2, 3], pypto.DT_INT32), out: pypto.Tensor([5, 16], pypto.DT_FP32),
+        narrow: pypto.Tensor([5, 8], pypto.DT_FP32),
+    ):  # fmt: skip
+        window = pypto.view(cache, whole, [0] * len(shape)) if dynamic else cache
+        out[:] = experimental.gather_in_ub(window, i, table, 4, -2)
+        part = pypto.view(cache, [*whole[:-1], 8], [0] * len(shape))
+        narrow[:] = experimental.gather_in_ub(part, i, table, 4)
+
+    cache, table = torch.randn(shape), torch.tensor([[3, 0, 5], [9, 9, 9]], dtype=torch.int32)
+    indices = torch.tensor([0, 11, 4, 5, 7], dtype=torch.int32)
+    places = table[0].long()[indices.long() // 4] * 4 + indices.long() % 4
+    out, narrow = torch.empty(5, 16), torch.empty(5, 8)
+    ir.compile(kernel)(cache, indices, table, out, narrow)
+    assert torch.equal(out, cache.reshape(-1, 16)[places])
+    assert torch.equal(narrow, cache.reshape(-1, 16)[places][:, :8])
+
+
+def test_gather_in_ub_says_what_it_takes():
+    @pypto.frontend.jit
+    def kernel(x: pypto.Tensor([8], pypto.DT_FP32), i: pypto.Tensor([1, 4], pypto.DT_INT32)):
+        experimental.gather_in_ub(x, i, i, 4)
+
+    @pypto.frontend.jit
+    def along(x: pypto.Tensor([8, 8], pypto.DT_FP32), i: pypto.Tensor([1, 4], pypto.DT_INT32)):
+        experimental.gather_in_ub(x, i, i, 4, axis=1)
+
+    for each, got in ((kernel, r"got \[8\] DT_FP32, \[1, 4\] DT_INT32 and -2"), (along, ".* DT_INT32 and 1")):
+        with pytest.raises(pypto.CompileError, match="a block table of 2 dims, and axis -2, " + got):
+            ir.compile(each)

@@ -83,13 +83,14 @@ def test_bias_and_relu_follow_the_product():
     assert torch.allclose(got.double(), exact, atol=1e-4)
 
 
-def quantised(x, dtype):
-    """Scale codes and elements along the last dim, by the rule of section 6.3."""
+def quantised(x, dtype, mode="ROUND_DOWN"):
+    """Scale codes and elements along the last dim, by the rule of section 6.3; or so that nothing is clamped."""
     exponent, limit = LARGEST[dtype]
     k = x.shape[-1]
     padded = torch.nn.functional.pad(x.double(), (0, -k % 32)).unflatten(-1, (-1, 32))
     largest = padded.abs().amax(-1)
     power = torch.frexp(largest)[1].double() - 1 - exponent
+    power = power + ((largest > limit * 2.0**power) & (mode == "ROUND_UP"))
     power = torch.where(largest == 0, -127.0, power).clamp(-127, 127)
     codes = torch.where(largest.isfinite(), power + 127, 255.0).to(torch.uint8)
     small = (padded / 2.0 ** power[..., None]).clamp(-limit, limit)
@@ -97,10 +98,11 @@ def quantised(x, dtype):
     return small.flatten(-2)[..., :k].float().to(TORCH[dtype]), codes
 
 
+@pytest.mark.parametrize("mode", ["ROUND_DOWN", "ROUND_UP"])
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 @pytest.mark.parametrize("source", WIDE, ids=case_id)
 @pytest.mark.parametrize("dtype", TORCH, ids=case_id)
-def test_blocks_get_their_scale(dtype, source, axis):
+def test_blocks_get_their_scale(dtype, source, axis, mode):
     generator = torch.Generator().manual_seed(9)
     x = torch.randn(40, 3, 70, generator=generator) * 10.0 ** torch.randint(-4, 4, (40, 3, 70), generator=generator)
     x = x.to(WIDE[source])
@@ -109,13 +111,13 @@ def test_blocks_get_their_scale(dtype, source, axis):
     x[39, 2, 69] = torch.nan
     x[5, 0, :32] = torch.tensor([448.0] + [-447.0] * 31)
     x[6, 0, :32] = torch.tensor([511.0] + [1e-3] * 31)
-    q, codes = quantised(x.transpose(axis, -1), dtype)
+    q, codes = quantised(x.transpose(axis, -1), dtype, mode)
     turn = lambda t: t.view(torch.uint8).transpose(axis, -1).contiguous()  # noqa: E731
     got = torch.empty(x.shape, dtype=torch.uint8).view(TORCH[dtype])
     scale = torch.empty(blocks(x.shape, axis), dtype=torch.uint8).view(torch.float8_e8m0fnu)
 
     def body(a, b, c):
-        elements, scales = pypto.quant_mx(a, dtype, axis=axis)
+        elements, scales = pypto.quant_mx(a, dtype, mode, axis)
         b[:] = elements
         c[:] = scales
 
@@ -148,7 +150,11 @@ def refused(error, text, body):
 def test_what_does_not_fit_is_said():
     refused(TypeError, r"quant_mx\(\): DT_FP32, DT_FP16 or DT_BF16 to DT_FP8E4M3, DT_FP8E5M2, DT_FP4_E2M1X2, got",
             lambda x, a, s: pypto.quant_mx(a))  # fmt: skip
-    refused(NotImplementedError, "the mode is ROUND_DOWN, got 'UP'", lambda x, a, s: pypto.quant_mx(x, mode="UP"))
+    refused(
+        NotImplementedError,
+        "the mode is ROUND_DOWN or ROUND_UP, got 'UP'",
+        lambda x, a, s: pypto.quant_mx(x, mode="UP"),
+    )
     refused(TypeError, "scaled_mm.*: a is DT_FP8E4M3, DT_FP8E5M2, DT_FP4_E2M1X2 and scale_a is DT_FP8E8M0, got DT_FP32",
             lambda x, a, s: pypto.scaled_mm(x, a, FP32, s, s))  # fmt: skip
     refused(ValueError, r"scale_b has one element for every 32 along K of b: expected \[1, 64\] for \[8, 64\], got",

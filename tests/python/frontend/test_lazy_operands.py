@@ -108,18 +108,8 @@ def test_sides_that_do_not_fit():
     def shapes(n: T([1], INT32), out: T([8], FP32)):
         out[0:4] = out[0:4] if n[0] > 3 else out
 
-    @pypto.frontend.jit
-    def written(n: T([1], INT32), x: T([8], FP32), out: T([8], FP32)):
-        y = x + 1
-        z = y if n[0] > 3 else x * 2
-        z[0:1] = x[1:2]
-        out[:] = y + z
-
     text = (
         "a conditional expression on a symbolic condition gives numbers or tensors of one shape and dtype, got a tensor"
     )
     refuse(kernel, "out if", text, "and 1.0; write an if statement", kind=TypeError)
     refuse(shapes, "out[0:4] if", text, kind=TypeError)
-    refuse(
-        written, "z[0:1] = x[1:2]", "what a conditional expression gave may be another tensor, and cannot be written"
-    )

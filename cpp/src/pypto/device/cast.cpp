@@ -46,6 +46,7 @@ float Directed(Format half, uint8_t mode, float x, float nearest) {
     case kTrunc: return inner;
     case kOdd: return IsOdd(half, inner) ? inner : outer;
     default: {
+      if (std::isinf(outer)) return nearest;  // which overflows from the same value on
       const double gap = static_cast<double>(Magnitude(x)) - static_cast<double>(Magnitude(inner));
       return gap >= static_cast<double>(Magnitude(outer)) - static_cast<double>(Magnitude(x)) ? outer : inner;
     }
@@ -57,6 +58,54 @@ void RoundDirected(const KernelTable& kernels, Format half, uint8_t mode, float*
   for (int64_t i = 0; i < n; ++i) nearest.floats()[i] = data[i];
   kernels.fit[half](nearest.bytes, n);
   for (int64_t i = 0; i < n; ++i) data[i] = Directed(half, mode, data[i], nearest.floats()[i]);
+}
+
+bool HasDirections(Format format) {
+  return format == simd::kF16 || format == simd::kBf16 || (IsSmallFloat(format) && format != simd::kHf8);
+}
+
+// Values of all codes of a format of 8 bits. Without the sign a larger code is a larger value.
+struct CodeValues {
+  float of[256];
+  CodeValues(const KernelTable& kernels, Format format) {
+    uint8_t codes[256];
+    for (int code = 0; code < 256; ++code) codes[code] = static_cast<uint8_t>(code);
+    kernels.load[format](of, codes, 1, 256);
+  }
+};
+
+// x in a format of 8 bits, given the code nearest to it. What is too large becomes what it becomes in other modes.
+float DirectedSmall(const CodeValues& values, Format format, uint8_t mode, float x, uint8_t code) {
+  const float nearest = values.of[code];
+  const bool unsign = format == simd::kE8m0;
+  if (unsign) x = Magnitude(x);
+  if (nearest == x || !std::isfinite(x)) return nearest;
+  const bool above = !std::isfinite(nearest) || Magnitude(nearest) > Magnitude(x);
+  if (above && (code & 0x7fU) == 0 && (!unsign || code == 0)) return nearest;  // below the least power
+  const auto inner = static_cast<uint8_t>(above ? code - 1 : code);
+  const float low = values.of[inner];
+  const float next = values.of[static_cast<uint8_t>(inner + 1)];
+  const float high = std::isnan(next) && !unsign ? low : next;
+  switch (mode) {
+    case kFloor: return x < 0 ? high : low;
+    case kCeil: return x < 0 ? low : high;
+    case kTrunc: return low;
+    case kOdd: return unsign ? nearest : (inner & 1U) != 0 ? low : high;
+    default: {
+      if (!std::isfinite(high)) return nearest;
+      const double gap = static_cast<double>(Magnitude(x)) - static_cast<double>(Magnitude(low));
+      return gap >= static_cast<double>(Magnitude(high)) - static_cast<double>(Magnitude(x)) ? high : low;
+    }
+  }
+}
+
+void RoundDirectedSmall(const KernelTable& kernels, Format format, uint8_t mode, float* data, int64_t n) {
+  const CodeValues values(kernels, format);
+  ChunkBuffer codes;
+  kernels.store[format](codes.bytes, 1, data, n);
+  for (int64_t i = 0; i < n; ++i) {
+    data[i] = DirectedSmall(values, format, mode, data[i], std::to_integer<uint8_t>(codes.bytes[i]));
+  }
 }
 
 // Toward zero, modulo 2^64; NaN and infinities give 0.
@@ -97,13 +146,13 @@ class Caster {
 
   // Nothing is done between load and store.
   bool Keeps() const {
-    const bool half = op_.result == simd::kF16 || op_.result == simd::kBf16;
-    const bool directed = half && op_.input != op_.result && op_.cast_mode > kRint;
     return from_ == simd::kKindF32 && to_ == simd::kKindF32 && !op_.to_bool && !op_.rounds && !op_.saturate &&
-           !directed;
+           !Directs();
   }
 
  private:
+  bool Directs() const { return HasDirections(op_.result) && op_.input != op_.result && op_.cast_mode > kRint; }
+
   void ToFlags(ChunkBuffer& data, int64_t n) const {
     if (from_ == simd::kKindF32) return kernels_.f32_to_flag(data.integers(), data.floats(), n);
     for (int64_t i = 0; i < n && from_ == simd::kKindI64; ++i) data.integers()[i] = data.wide()[i] != 0 ? 1 : 0;
@@ -112,11 +161,10 @@ class Caster {
   void FromFloat(ChunkBuffer& data, int64_t n) const {
     if (op_.rounds) kernels_.round_f32[op_.round](data.bytes, n);
     if (to_ == simd::kKindF32) {
-      const bool half = op_.result == simd::kF16 || op_.result == simd::kBf16;
-      const bool narrows = half && op_.input != op_.result && op_.cast_mode > kRint;
-      if (narrows) RoundDirected(kernels_, op_.result, op_.cast_mode, data.floats(), n);
       if (op_.saturate) ClampFloats(data.floats(), n);
-      return;
+      if (!Directs()) return;
+      const auto round = IsSmallFloat(op_.result) ? RoundDirectedSmall : RoundDirected;
+      return round(kernels_, op_.result, op_.cast_mode, data.floats(), n);
     }
     if (to_ == simd::kKindI64) {
       // From the end, because elements grow.

@@ -35,19 +35,19 @@ constexpr DTypeMask Any = Floats | Integers | Wide | BOOL;
 }  // namespace masks
 
 constexpr OpInfo Row(OpCode code, std::string_view name, OpFamily family, std::string_view operands, DTypeMask a2a3,
-                     DTypeMask a5, ResultDType result, std::string_view doc) {
+                     DTypeMask a5, ResultDType result, RankRange ranks, std::string_view doc) {
   const size_t mark = operands.find('?');
   const bool all = mark == std::string_view::npos;
   const auto least = static_cast<uint8_t>(all ? operands.size() : mark);
   const auto most = static_cast<uint8_t>(operands.size() - (all ? 0 : 1));
-  return {code, name, family, operands.substr(0, least), least, most, a2a3, a5, a2a3 | a5, result, doc};
+  return {code, name, family, operands.substr(0, least), least, most, a2a3, a5, a2a3 | a5, result, ranks, doc};
 }
 
 constexpr auto MakeTable() {
   using namespace masks;
   return std::to_array<OpInfo>({
-#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, doc) \
-  Row(OpCode::k##id, name, OpFamily::k##family, operands, a2a3, a5, ResultDType::k##result, doc),
+#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, ranks, doc) \
+  Row(OpCode::k##id, name, OpFamily::k##family, operands, a2a3, a5, ResultDType::k##result, RankRange(ranks), doc),
 #include "pypto/program/operations.inc"
 #undef PYPTO_OPERATION
   });
@@ -55,9 +55,17 @@ constexpr auto MakeTable() {
 
 constexpr auto kOperations = MakeTable();
 
+constexpr auto kComposed = std::to_array<ComposedInfo>({
+#define PYPTO_OPERATION(...)
+#define PYPTO_COMPOSED(name, ranks) {name, RankRange(ranks)},
+#include "pypto/program/operations.inc"
+#undef PYPTO_OPERATION
+});
+
 }  // namespace
 
 std::span<const OpInfo> AllOperations() { return kOperations; }
+std::span<const ComposedInfo> ComposedOperations() { return kComposed; }
 
 const OpInfo* FindOperation(std::string_view name) {
   for (const OpInfo& info : kOperations) {

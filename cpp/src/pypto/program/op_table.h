@@ -12,7 +12,7 @@
 namespace pypto::program {
 
 enum class OpCode : uint16_t {
-#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, doc) k##id = code,
+#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, ranks, doc) k##id = code,
 #include "pypto/program/operations.inc"
 #undef PYPTO_OPERATION
 };
@@ -34,6 +34,13 @@ enum class OpFamily : uint8_t {
 // How the dtype of the result follows from that of the inputs.
 enum class ResultDType : uint8_t { kSame, kIntegerToFp32, kIntegerToInt64, kBool, kFp32, kInt32, kInt64, kAttribute };
 
+// Fewest and most dims of a tensor, of the column "1-4".
+struct RankRange {
+  int low = 1;
+  int high = 1;
+  constexpr explicit RankRange(std::string_view text) : low(text.front() - '0'), high(text.back() - '0') {}
+};
+
 struct OpInfo {
   OpCode code;
   std::string_view name;
@@ -45,6 +52,7 @@ struct OpInfo {
   DTypeMask a5;      // dtypes on those
   DTypeMask dtypes;  // on any platform
   ResultDType result;
+  RankRange ranks;
   std::string_view doc;
 
   // As errors name it: users know parts of operations by the operation.
@@ -59,7 +67,14 @@ struct OpInfo {
 // whole operation that also runs in vector leaves, tile by tile.
 constexpr bool IsPositional(OpCode code) noexcept { return code == OpCode::kTriangle; }
 
+// What the front end makes of other operations.
+struct ComposedInfo {
+  std::string_view name;
+  RankRange ranks;
+};
+
 PYPTO_API std::span<const OpInfo> AllOperations();
+PYPTO_API std::span<const ComposedInfo> ComposedOperations();
 PYPTO_API const OpInfo* FindOperation(std::string_view name);
 // Null for a code that is not in the table (a damaged or newer file).
 PYPTO_API const OpInfo* FindOperation(OpCode code);
