@@ -16,7 +16,7 @@ from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.structures import Structures, are_alike
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import TensorFact, require
+from pypto.frontend.tracer import Retrace, TensorFact, require
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
@@ -165,7 +165,7 @@ class BranchFlow:
         """A merged name may be a tensor of before the branch: what is written into one of them is seen in the other."""
         key, facts = (self.ordinal, name), self.trace.facts
         linked = {id(value)}
-        others = [(value, ())] if value.scope is not self.trace.scope else list(value.paths(self.trace.scope))
+        others = [(value, ())] if value.scope is not self.trace.scope else value.paths(self.trace.scope)
         for each, conditions in others if name not in self._lent else ():
             linked.add(id(each))
             if each.scope is self.trace.scope:
@@ -187,6 +187,9 @@ class BranchFlow:
     def _give_up(self) -> None:
         """A tensor that a branch may have bound anew, and that is written into later, has no other name any more."""
         for name, old in self._given_up.items():
+            if old.is_linked:  # by another name
+                self.trace.facts.linked.add((self.ordinal, name))
+                raise Retrace
             old.give_up(
                 f"the tensor was '{name}', which a branch of the if at line {self.meta.node.lineno} binds anew and "
                 "which is written into later; another name that stands for it cannot be used any more. Instead: bind a "

@@ -7,8 +7,9 @@ the one that was written.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, to_expr
@@ -23,6 +24,14 @@ Conditions = tuple[Condition, ...]
 _MOST_PATHS = 64  # of one write to other objects
 
 
+class Link(NamedTuple):
+    """One end of a link."""
+
+    other: Tensor
+    conditions: Conditions
+    to_older: bool
+
+
 class Linked:
     """What a tensor knows of other objects that it may be."""
 
@@ -30,22 +39,31 @@ class Linked:
     _trace: Trace
     _scope: Scope
     _frozen: str
-    _thaw: tuple[int, str] | None
+    _thaw: tuple[tuple[int, str], ...]
     _may_be: tuple[Tensor, ...]
-    _links: tuple[tuple[Tensor, Conditions], ...]
+    _links: tuple[Link, ...]
     _base: Tensor | None
     _derived: tuple[Tensor, ...]
     _id: int
 
     def link(self, other: Tensor, conditions: Conditions) -> None:
-        """Notes that this is one object with `other` where the conditions hold."""
-        if other is not self:
-            self._links = (*self._links, (other, conditions))  # type: ignore[misc]
-            other._links = (*other._links, (self, conditions))  # type: ignore[arg-type]
+        """Notes that this is one object with `other`, which was there before, where the conditions hold."""
+        if other is self:
+            return
+        self._links = (*self._links, Link(other, conditions, to_older=True))  # type: ignore[misc]
+        other._links = (*other._links, Link(self, conditions, to_older=False))  # type: ignore[arg-type]
+        self._scope.linked.append(self)
+
+    def unlink(self) -> None:
+        """Nothing stands for the object any more."""
+        for link in self._links:
+            link.other._links = tuple(each for each in link.other._links if each.other is not self)
+        self._links = ()  # type: ignore[misc]
 
     def may_be(self, other: Tensor, reason: str) -> None:
         """Notes that Python might have `other` here; writing into this one would have to be seen there."""
         self._may_be = (*self._may_be, other)  # type: ignore[misc]
+        self._thaw = tuple(dict.fromkeys((*self._thaw, *other._thaw)))  # type: ignore[misc]
         self.forbid_writes(reason)
 
     def forbid_writes(self, reason: str) -> None:
@@ -82,36 +100,44 @@ class Linked:
             each = open_ends.pop()
             if id(each) not in found:
                 found[id(each)] = each
-                open_ends += [*each._may_be, *(other for other, _ in each._links)]
+                open_ends += [*each._may_be, *(link.other for link in each._links)]
         return found
 
-    def paths(self, inner: Scope | None = None, before: Conditions = (), seen: tuple[Any, ...] = ()) -> Iterator[Any]:
-        """Objects that this one may be, with the conditions; of each way there that can be, one.
+    def paths(self, inner: Scope | None = None) -> list[tuple[Tensor, Conditions]]:
+        """Objects that this one may be, with the conditions, once for each way that leads there.
 
-        With the scope `inner` the ways lead through objects that were made there only.
+        No way leads through a newer object to another older one: whether those two are one was known before. With the
+        scope `inner` the ways lead through objects that were made there only.
         """
+        found = list(itertools.islice(self._ways(inner, (), (), True), _MOST_PATHS + 1))
+        if len(found) > _MOST_PATHS:
+            raise self.refusal(
+                f"the tensor may be others in more than {_MOST_PATHS} ways, depending on conditions, and"
+            )
+        return found
+
+    def _ways(self, inner: Scope | None, before: Conditions, seen: tuple[Any, ...], up: bool) -> Iterator[Any]:
         seen = (*seen, self)
         if inner is not None and self._scope is not inner:
             return
-        for other, added in self._links:
+        for other, added, to_older in self._links:
+            if to_older and not up:
+                continue
             conditions = (*before, *(each for each in added if each not in before))
             opposite = any((expr, not holds) in conditions for expr, holds in added)
             if opposite or any(other is each for each in seen) or not self._trace.is_open(other._scope):
                 continue
             yield other, conditions
-            yield from other.paths(inner, conditions, seen)
+            yield from other._ways(inner, conditions, seen, to_older)
 
     def write(self, primitive: Callable[[Any], None]) -> None:
         """Writes into the object, and into others where they are this one."""
         if not self._links:
             primitive(self)
             return
-        if self._thaw is not None and not self._frozen:
-            self._trace.facts.written.add(self._thaw)
+        if not self._frozen and any(self._trace.facts.follow(key) for key in self._thaw):
             raise Retrace
-        others = list(self.paths())
-        if len(others) > _MOST_PATHS:
-            raise self.refusal(f"the tensor may be any of {len(others)} others, depending on conditions, and")
+        others = self.paths()
         primitive(self)
         for other, conditions in others:
             _under(self._trace, conditions, lambda other=other: primitive(other))  # type: ignore[misc]

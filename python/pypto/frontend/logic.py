@@ -151,7 +151,7 @@ def _choose_tensors(
         trace.next_flow()  # as `when` counts them
         trace.push(kind)
         value = side()
-        others = [(value, ())] if value.scope is not trace.scope else list(value.paths(trace.scope))
+        others = [(value, ())] if value.scope is not trace.scope else value.paths(trace.scope)
         found += [(each, ((expr, kind == "then"), *way)) for each, way in others if each.scope is not trace.scope]
         values.append(value)
         extents.append([SymbolicScalar._wrap(trace, expr) for expr in value.valid_exprs()])

@@ -11,6 +11,8 @@ from pypto.frontend.carry import CarriedMove, Unusable
 from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, is_number
+from pypto.frontend.loop_aliases import LoopAliases
+from pypto.frontend.loop_links import LoopLinks
 from pypto.frontend.loops import Loop, Section
 from pypto.frontend.maybe import join, split
 from pypto.frontend.numbers_carried import CarriedNumbers
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
 
 
-class LoopFlow:
+class LoopFlow(LoopAliases):
     """One execution of a `for` statement over a pypto.loop. Made by rewritten code."""
 
     def __init__(self, runtime: FunctionRuntime, meta: FlowMeta, loop: Loop, frame: dict[str, Any]) -> None:
@@ -48,6 +50,7 @@ class LoopFlow:
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
         self._numbers = CarriedNumbers(self.trace, self.ordinal)
+        self._links = LoopLinks(self.trace, self.ordinal, self._numbers)
         self._fixed: dict[str, Any] = {}  # values that an iteration must leave as they are
         self._last: dict[str, Any] = {}  # values of names that the body binds first
         self._heads: dict[str, Tensor] = {}
@@ -97,19 +100,28 @@ class LoopFlow:
                 fact = self.trace.facts.bound.get((self.ordinal, name))
                 if fact is not None:
                     self._variables[name] = carry.declare(self.trace, self.ordinal, name, fact)
+                    if (self.ordinal, name) in self.trace.facts.written:
+                        self._links.begin(name, None, self._entry)
                     self._begin_valid(name, self._variables[name].shape_exprs())
                     self._first.add(name)
                     self._begin_flag(name, 0)
             else:
                 self._fixed[name] = value
+        self._links.begin_pairs()
         self._numbers.store_entry()
 
     def _begin_written(self, name: str, value: Tensor) -> None:
-        """A tensor that the body writes into, and binds anew, must have no other name from here on."""
-        if (self.ordinal, name) in self.trace.facts.written and value.is_own and static_int(self._bound(name)) == 1:
+        """A tensor that the body writes into, and binds anew: links follow it, or it has no other name from here on."""
+        key, facts = (self.ordinal, name), self.trace.facts
+        if key not in facts.written or static_int(self._bound(name)) != 1:
+            return
+        if not value.is_own or key in facts.linked:
+            self._links.begin(name, value, self._entry)
+        else:
             value.give_up(
                 f"the tensor was '{name}', which the pypto.loop at line {self.meta.node.lineno} writes into and binds "
-                "anew; another name that stands for it cannot be used any more. Instead: bind a pypto.clone before"
+                "anew; another name that stands for it cannot be used any more. Instead: bind a pypto.clone before",
+                key,
             )
             self._written.add(name)
 
@@ -120,7 +132,7 @@ class LoopFlow:
         """The tensor of a carried name in the body; writing into it is found out by starting over."""
         key = (self.ordinal, name)
         of = (self.ordinal, name, self._bodies)
-        if name in self._written:
+        if name in self._written or name in self._links:
             return variable.alias(scope, "", None, of)
         reason = f"'{name}' is bound anew in the loop and"
         return variable.alias(scope, reason, None if key in self.trace.facts.written else key, of)
@@ -203,16 +215,21 @@ class LoopFlow:
         self.names = {}
         self._heads = {}
         self._bodies += 1
+        for each in scope.linked:  # of the body before this one
+            each.unlink()
+        scope.linked.clear()
         for name, variable in self._variables.items():
             if name not in self._first or self._numbers.has_flag(name):
                 head = self._alias(scope, name, variable)
                 head.set_valid(self._numbers.valid(name, variable.valid_exprs()))
-                if name not in self._first and name not in self._written:
+                if name not in self._first and name not in self._written and name not in self._links:
                     self._outside[id(head)] = split(self._entry[name], carry.UNBOUND)[0]
+                self._links.open_body(name, head)
                 self._heads[name] = head
                 self.names[name] = self._numbers.flagged(name, head, self._reason())
         for name in self._numbers.names():
             self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason())
+        self._links.open_pairs(self._heads)
         self._take()
 
     def _take(self) -> None:
@@ -261,69 +278,6 @@ class LoopFlow:
         if self._is_last_body:
             self._numbers.store()
 
-    def _check_aliases(self, frame: dict[str, Any]) -> None:
-        """Carried names that stand for one object, or may still stand for the one of before the loop."""
-        for name, writes in self._writes.items():
-            if split(self._entry[name], carry.UNBOUND)[0].writes != writes:
-                raise self.runtime.error(
-                    ValueError,
-                    f"'{name}' is bound anew in the pypto.loop, and the tensor it held before is written in the loop "
-                    "through another name. Instead: keep one name for each tensor, or bind a pypto.clone",
-                    self.meta,
-                    name,
-                )
-        held = {name: split(frame.get(name), carry.UNBOUND)[0] for name in self._variables}
-        ends = {name: value for name, value in held.items() if isinstance(value, Tensor)}
-        for name, value in ends.items():
-            for each in value.identities():
-                if each in self._outside:
-                    self._may_be_outside(name, self._outside[each])
-        self._check_written(ends)
-        carry.note_aliases(ends, self._variables)
-
-    def _check_written(self, ends: dict[str, Tensor]) -> None:
-        """A name that is written into has its tensor for itself at the end of the body."""
-        identities = {name: value.identities().keys() for name, value in ends.items()}
-        for name in self._written & ends.keys():
-            for other, head in self._heads.items():
-                shared = other in identities and identities[name] & identities[other]
-                if other != name and (shared or id(head) in identities[name]):
-                    raise self.runtime.error(
-                        ValueError,
-                        f"'{name}' is bound anew in the pypto.loop and written into as well, and may be the tensor of "
-                        f"'{other}' at the end of the body. Instead: bind a pypto.clone to one of them",
-                        self.meta,
-                        name,
-                    )
-
-    def _may_be_outside(self, name: str, outside: Tensor) -> None:
-        variable = self._variables[name]
-        variable.may_be(outside, f"'{name}' may still be the tensor of before the pypto.loop, and")
-        outside.may_be(variable, f"it may be '{name}', which a pypto.loop may leave as it was, and")
-
-    def _new_value(self, name: str, variable: Tensor, value: Any) -> Tensor:
-        if not isinstance(value, Tensor):
-            raise self.runtime.error(
-                TypeError,
-                f"'{name}' is a tensor before the pypto.loop and {carry.kind_of(value)} at the end of its body",
-                self.meta,
-                name,
-            )
-        carry.check_same(self.runtime, self.meta, name, variable, value)
-        for each in value.identities().values():
-            if each.scope is self.trace.scope:
-                continue
-            if each.was_written_since(self._first_write) or name in self._written:
-                raise self.runtime.error(
-                    ValueError,
-                    f"'{name}' is bound to a tensor that exists outside of the pypto.loop, or may be, and the loop "
-                    f"writes into it through either name. Instead: {name} = pypto.clone(value)",
-                    self.meta,
-                    name,
-                )
-            self._may_be_outside(name, each)
-        return value
-
     def _check_fixed(self, name: str, before: Any, after: Any) -> None:
         if carry.same_value(before, after):
             return
@@ -370,12 +324,14 @@ class LoopFlow:
             bound_before = name not in self._first
             if not self._ran and not bound_before:
                 continue
-            if bound_before and not certain and name not in self._written:
+            self._links.leave(name, variable)
+            if bound_before and not certain and name not in self._written and name not in self._links:
                 self._may_be_outside(name, split(self._entry[name], carry.UNBOUND)[0])
             self._leave_name(name, variable, certain or bound_before)
         for name in self._numbers.names():
             if name in live and self._ran:
                 self._leave_name(name, self._numbers.carried(name), certain or self._numbers.bound_before(name))
+        self._links.leave_pairs(self._variables)
         self._take()
         for name, value in self._last.items():
             if value is carry.UNBOUND or isinstance(value, Unusable):

@@ -51,6 +51,22 @@ class CarriedNumbers:
         """Whether the name is bound is followed from here on."""
         self._begin_cell(name + "?", bound, 1)
 
+    def begin_same(self, flag: str, same: Any) -> None:
+        """Whether a name is a tensor of before the loop is followed from here on."""
+        self._begin_cell(flag, same, 1)
+
+    def same(self, flag: str) -> Any:
+        """Whether it is, at the start of the present body."""
+        return self._now[flag]
+
+    def end_same(self, flag: str, same: Any) -> None:
+        """Whether it is, at the end of the body."""
+        self._now[flag] = same
+
+    def same_after(self, flag: str) -> Any:
+        """Whether it is, behind the loop."""
+        return number_of(self._trace, self._cells[flag], flag, floating=False)
+
     def _begin_cell(self, cell: str, value: Any, limit: int) -> None:
         self._cells[cell] = self._trace.builder.add_slot(cell, False, limit)
         self._entry.append((self._cells[cell], to_expr(self._trace, value, cell)))

@@ -13,7 +13,7 @@ from typing import Any
 from pypto.dtypes import PACKED, DataType
 from pypto.frontend import packed, symbolic, tracer
 from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
-from pypto.frontend.links import Conditions, Linked
+from pypto.frontend.links import Link, Linked
 from pypto.frontend.moved_extents import MovedExtents
 from pypto.frontend.places import trace_error
 from pypto.frontend.tensor_methods import TensorMethods
@@ -41,9 +41,9 @@ class Tensor(Linked, TensorMethods):
     _valid: list[int] | None  # of a variable: valid extents that every move keeps; None: all
     _extents: MovedExtents | None  # the valid extents, where moves in loops or branches change them
     _frozen: str  # why it must not be written into
-    _thaw: tuple[int, str] | None  # what starts the trace over when a frozen one is written after all
+    _thaw: tuple[tuple[int, str], ...]  # what starts the trace over when a frozen one is written after all
     _may_be: tuple[Tensor, ...]  # other objects that Python would have here, depending on what runs
-    _links: tuple[tuple[Tensor, Conditions], ...]  # those, where the conditions are known
+    _links: tuple[Link, ...]  # those, where the conditions are known
     _gone: str  # why it cannot be used any more
     _gone_key: tuple[int, str] | None  # what starts the trace over when it is used after all
     _taken: str  # the parameter whose memory a branch gave to another object
@@ -78,8 +78,8 @@ class Tensor(Linked, TensorMethods):
         made._variable, made._parameter = variable, parameter
         made._base = made._extents = None
         made._frozen = made._gone = made._taken = ""
-        made._valid = made._thaw = made._gone_key = None
-        made._may_be = made._links = made._derived = ()
+        made._valid = made._gone_key = None
+        made._may_be = made._links = made._derived = made._thaw = ()
         made._read, made._writes, made._written_at = False, 0, 0
         made._ordinal = trace.next_tensor() if of is None else of
         if not variable and made._ordinal in trace.facts.variables:
@@ -116,6 +116,11 @@ class Tensor(Linked, TensorMethods):
     def id(self) -> int:
         """The tensor of the program that the object holds now."""
         return self._id
+
+    @property
+    def ordinal(self) -> Ordinal:
+        """What it is known by in every run of the trace."""
+        return self._ordinal
 
     @property
     def scope(self) -> Scope:
@@ -250,7 +255,7 @@ class Tensor(Linked, TensorMethods):
         """The same variable as an object of a loop body, which must not be written into if there is a reason."""
         made = Tensor.make(self._trace, self._id, variable=True, of=of)
         made._scope = scope
-        made._frozen, made._thaw = reason, thaw
+        made._frozen, made._thaw = reason, () if thaw is None else (thaw,)
         made.set_valid(self.valid_exprs())
         return made
 
@@ -269,7 +274,7 @@ class Tensor(Linked, TensorMethods):
 
     def thaws(self, key: tuple[int, str]) -> None:
         """Writing into the object, though it is frozen, starts the trace over with that known."""
-        self._thaw = key
+        self._thaw = tuple(dict.fromkeys((*self._thaw, key)))
 
     def give_up(self, reason: str, key: tuple[int, str] | None = None) -> None:
         """Makes any further use an error, because a loop writes into what only its own name shall stand for.
@@ -298,8 +303,7 @@ class Tensor(Linked, TensorMethods):
     def _writable(self) -> int:
         self._check()
         if self._frozen:
-            if self._thaw is not None:
-                self._trace.facts.written.add(self._thaw)
+            if any(self._trace.facts.follow(key) for key in self._thaw):
                 raise Retrace
             raise self.refusal(self._frozen)
         if not self._variable:

@@ -72,8 +72,19 @@ class Facts:
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
     linked: set[tuple[int, str]] = field(default_factory=set)  # those whose tensor of before a branch has more names
+    outside: dict[tuple[int, str], list[Ordinal]] = field(default_factory=dict)  # tensors that such a name may be
+    pairs: set[tuple[int, str, str]] = field(default_factory=set)  # of such names that may have one tensor
     kept: set[tuple[int, str]] = field(default_factory=set)  # parameters that one of two branches binds anew
     read: set[str] = field(default_factory=set)  # parameters whose old contents are used after a branch binds them anew
+
+    def follow(self, key: tuple[int, str]) -> bool:
+        """Notes that what a loop or branch gives to a name is written into; the second time that the tensor of before
+        has other names as well. False when both are known."""
+        for known in (self.written, self.linked):
+            if key not in known:
+                known.add(key)
+                return True
+        return False
 
 
 class Retrace(BaseException):
@@ -100,11 +111,12 @@ class Tiles:
 class Scope:
     """An open block of the program: the kernel, a loop body or a branch. Options set in it end with it."""
 
-    __slots__ = ("bounds", "checked", "kind", "loop", "options_before", "place", "step", "watchers")
+    __slots__ = ("bounds", "checked", "kind", "linked", "loop", "options_before", "place", "step", "watchers")
 
     def __init__(self, kind: str, place: Place | None = None) -> None:
         self.kind = kind
         self.checked: set[tuple[str, int]] = set()  # names that were found to be bound, and by which condition
+        self.linked: list[Any] = []  # tensors made here that are others under a condition
         self.place = place
         self.options_before: scopes.OptionScope | None = None  # in force again when the block ends
         self.loop: int | None = None  # number of the loop in the program

@@ -136,7 +136,7 @@ TEST(Copy, TransposesWithoutConversion) {
     const uint32_t x = maker.Parameter(dtype, {3, 40, 50});
     const uint32_t out = maker.Parameter(dtype, {50, 3, 40});
     LeafMaker leaf = maker.Leaf({50, 3, 40}, {16, 3, 16});
-    leaf.Op(OpCode::kTranspose, {leaf.Strided(x, maker.Const(0), {1, 2000, 50}, {50, 3, 40}, {})}, leaf.Access(out));
+    leaf.Op(OpCode::kPermute, {leaf.Strided(x, maker.Const(0), {1, 2000, 50}, {50, 3, 40}, {})}, leaf.Access(out));
     CheckAgainstReference(SingleLeaf(&maker, leaf), {{RandomValues(dtype, 6000, 0, dtype == DType::kBool ? 2 : 100, 3)},
                                                      {std::vector<double>(6000)}});
   }

@@ -121,6 +121,27 @@ def inside_a_loop_behind(a, b, n, m):
     return t + p * 3 + q * 5
 
 
+def bound_anew_in_a_loop(a, b, n, m):
+    t = a if n > 0 else b
+    for _ in LOOP(3):
+        t[0:1, :] = b[1:2, :] + t[0:1, :]
+        if m > 0:
+            t = t + 1
+    t[1:2, :] = a[0:1, :]
+    return t
+
+
+def two_names_of_the_old_one(a, b, n, m):
+    p = a + 1
+    t = s = p
+    if n > 0:
+        t = b * 2
+        s = a * 3
+    t[0:1, :] = a[3:4, :]
+    s[1:2, :] = b[3:4, :]
+    return t + s * 3
+
+
 def in_a_list(a, b, n, m):
     p, q = a + 1, b * 2
     state = [p, q]
@@ -155,7 +176,8 @@ def another_name_of_the_old_one(a, b, n, m):
 LOOP = range
 BODIES = [
     either, seen_through_the_others, moved, whole_of_itself, chain, nested, two_names_of_a_fresh_one,
-    joined_in_a_branch, in_loops, inside_a_loop_behind, in_a_list, through_a_helper, another_name_of_the_old_one,
+    joined_in_a_branch, in_loops, inside_a_loop_behind, bound_anew_in_a_loop, two_names_of_the_old_one, in_a_list,
+    through_a_helper, another_name_of_the_old_one,
 ]  # fmt: skip
 
 
@@ -207,14 +229,6 @@ def test_what_is_refused():
         out[:] = pypto.reshape(t, [4])
 
     @pypto.frontend.jit
-    def carried(x: T([4], FP32), y: T([4], FP32), k: T([1], INT32)):
-        t = x if k[0] > 0 else y
-        for _ in pypto.loop(3):
-            t[0:1] = y[1:2]
-            t = t + 1
-        x[:] = t
-
-    @pypto.frontend.jit
     def another_shape(x: T([4], FP32), k: T([1], INT32), out: T([2], FP32)):
         p, q = x + 1, x + 2
         t = p if k[0] > 0 else q
@@ -222,7 +236,6 @@ def test_what_is_refused():
         out[:] = t
 
     refuse(shared_cells, "p[0:1] = x[1:2]", "shares its cells (reshape in place) with one that may be another tensor")
-    refuse(carried, "t[0:1] = y[1:2]", "'t' is bound anew in the loop and cannot be written into as well")
     refuse(
         another_shape, "t[:] = x[0:2]", "a tensor keeps its shape when it is written inside a pypto.loop or a branch"
     )

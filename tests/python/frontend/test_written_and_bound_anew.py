@@ -6,7 +6,7 @@ from frontend_samples import refuse
 
 import pypto
 
-FP32 = pypto.DT_FP32
+FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
 T = pypto.Tensor
 N = pypto.DYN
 
@@ -138,83 +138,177 @@ def test_a_loop_that_may_not_run(n):
     torch.testing.assert_close(out, expected)
 
 
-def test_other_names_of_the_tensor():
-    @pypto.frontend.jit
-    def alias(x: T([4], FP32), out: T([4], FP32)):
-        acc = x + 1
-        other = acc
-        for _ in pypto.loop(3):
-            acc[0:2] = x[0:2]
-            acc = acc + x
-        out[:] = acc + other
+def alias(x, out, loop):
+    acc = x + 1
+    other = acc
+    for _ in loop(3):
+        acc[0:2] = x[0:2]
+        acc = acc + x
+    out[:] = acc + other
 
-    @pypto.frontend.jit
-    def inside(x: T([4], FP32), out: T([4], FP32)):
-        acc = x + 1
-        other = acc
-        for _ in pypto.loop(3):
-            out[:] = other
-            acc[0:2] = x[0:2]
-            acc = acc + x
-        out[:] = acc
 
-    @pypto.frontend.jit
-    def from_outside(x: T([4], FP32), out: T([4], FP32)):
-        base = x + 1
-        for _ in pypto.loop(2):
-            acc = base
-            for _ in pypto.loop(3):
-                acc[0:2] = x[0:2]
+def inside(x, out, loop):
+    acc = x + 1
+    other = acc
+    for _ in loop(3):
+        out[:] = other
+        acc[0:2] = x[0:2] * 3
+        acc = acc + x
+    out[:] = acc + out
+
+
+def from_outside(x, out, loop):
+    base = x + 1
+    for _ in loop(2):
+        acc = base
+        for _ in loop(3):
+            acc[0:2] = acc[0:2] + x[0:2]
+            acc = acc + x
+        out[:] = out + acc
+    out[:] = out + base
+
+
+def parameter(x, out, loop):
+    for _ in loop(3):
+        out[0:2] = x[0:2]
+        out = out + x
+    x[:] = out
+
+
+def both_carried(x, out, loop):
+    acc = x + 1
+    a_name = acc
+    for _ in loop(3):
+        acc[0:2] = a_name[2:4]
+        a_name = a_name * 2
+        acc = acc + x
+    out[:] = acc + a_name
+
+
+def end_as_one(x, out, loop):
+    acc = x + 1
+    before = x + 2
+    for _ in loop(3):
+        out[:] = out + before
+        acc[0:2] = x[0:2]
+        acc = acc + x
+        before = acc
+    out[:] = out + acc
+    before[3:4] = x[0:1]
+    out[:] = out + acc * 3
+
+
+def taken(x, out, loop):
+    acc = x + 1
+    other = x + 2
+    for _ in loop(3):
+        acc[0:2] = x[0:2]
+        acc, other = other, acc + x
+    out[:] = acc + other
+
+
+def swapped(x, out, loop):
+    one, other = x, out
+    for _ in loop(3):
+        one[0:1] = one[0:1] + other[1:2] + 1
+        one, other = other, one
+    one[2:3] = x[3:4] * 2
+
+
+def now_and_then(x, out, loop):
+    for i in loop(4):
+        if i == 2:
+            out = out * 2
+        out[:] = out + x
+        x[1:2] = out[0:1]
+    x[:] = x + out
+
+
+def in_two_loops(x, out, loop):
+    acc = x
+    for i in loop(2):
+        for _ in loop(2):
+            acc[0:1] = acc[0:1] + 1
+            if i == 1:
                 acc = acc + x
-            out[:] = acc
-
-    @pypto.frontend.jit
-    def parameter(x: T([4], FP32), out: T([4], FP32)):
-        for _ in pypto.loop(3):
-            out[0:2] = x[0:2]
-            out = out + x
-        x[:] = out
-
-    @pypto.frontend.jit
-    def both_carried(x: T([4], FP32), out: T([4], FP32)):
-        acc = x + 1
-        a_name = acc
-        for _ in pypto.loop(3):
-            acc[0:2] = a_name[2:4]
-            a_name = a_name * 2
-            acc = acc + x
-        out[:] = acc + a_name
-
-    text = "the tensor was 'acc', which the pypto.loop at line"
-    refuse(alias, "out[:] = acc + other", text, "bind a pypto.clone before")
-    refuse(both_carried, "for _ in pypto.loop(3):", text)
-    refuse(inside, "out[:] = other", text)
-    refuse(from_outside, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
-    refuse(parameter, "out[0:2] = x[0:2]", "'out' is bound anew in the loop and cannot be written into as well")
+        acc[1:2] = x[2:3] * 2
+    out[:] = acc
 
 
-def test_two_names_that_end_as_one_tensor():
+def whichever(x, out, loop):
+    acc = x + 1
+    kept = out
+    for i in loop(4):
+        if i < 2:
+            kept = acc
+        acc[0:1] = kept[1:2] + 1
+        kept[2:3] = acc[0:1] * 2
+        if i == 2:
+            acc = kept * 3
+    out[:] = out + acc * 3 + kept * 5
+
+
+def held_in_a_list(x, out, loop):
+    state = [x, out]
+    for _ in loop(3):
+        state[0][0:1] = state[1][1:2] + 1
+        state[0], state[1] = state[1], state[0]
+    state[0][3:4] = x[0:1]
+
+
+SHARED = [
+    alias, inside, from_outside, parameter, both_carried, end_as_one, taken, swapped, now_and_then, in_two_loops,
+    whichever, held_in_a_list,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", SHARED, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("unroll_list", [None, [2]])
+def test_tensors_with_other_names(body, unroll_list):
+    def loop(*bounds):
+        return pypto.loop(*bounds, unroll_list=unroll_list) if unroll_list else pypto.loop(*bounds)
+
     @pypto.frontend.jit
     def kernel(x: T([4], FP32), out: T([4], FP32)):
-        acc = x + 1
-        before = x + 2
-        for _ in pypto.loop(3):
-            out[:] = before
-            acc[0:2] = x[0:2]
-            acc = acc + x
-            before = acc
+        body(x, out, loop)
+
+    x, out = torch.randn(4), torch.randn(4)
+    expected = [x.clone(), out.clone()]
+    body(*expected, range)
+    kernel(x, out)
+    torch.testing.assert_close([x, out], expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_loop_that_may_leave_a_name_as_it_was(n):
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), count: T([1], INT32), out: T([4], FP32)):
+        acc = x
+        for _ in pypto.loop(count[0]):
+            acc[0:1] = acc[1:2] + 1
+            acc = acc * 2
+        acc[3:4] = acc[0:1]
         out[:] = acc
 
+    x, out = torch.randn(4), torch.zeros(4)
+    wanted = x.clone()
+    acc = wanted
+    for _ in range(n):
+        acc[0:1] = acc[1:2] + 1
+        acc = acc * 2
+    acc[3:4] = acc[0:1]
+    kernel(x, torch.tensor([n], dtype=torch.int32), out)
+    torch.testing.assert_close([x, out], [wanted, acc])
+
+
+def test_what_cannot_be_followed():
     @pypto.frontend.jit
-    def taken(x: T([4], FP32), out: T([4], FP32)):
-        acc = x + 1
-        other = x + 2
+    def kernel(x: T([4], FP32), k: T([1], INT32), out: T([4], FP32)):
+        if k[0] > 0:
+            acc = x + 1
         for _ in pypto.loop(3):
             acc[0:2] = x[0:2]
-            acc, other = other, acc + x
-        out[:] = acc + other
+            acc = acc + x
+        out[:] = acc
 
-    refuse(
-        kernel, "acc = acc + x", "'acc' is bound anew in the pypto.loop and written into as well, and may be the tensor"
-    )
-    refuse(taken, "acc, other", "may be the tensor of 'other' at the end of the body")
+    refuse(kernel, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
