@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Condition = tuple[int, bool]  # an expression, and whether it holds
 Conditions = tuple[Condition, ...]
 
-_MOST_PATHS = 64  # of one write to other objects
+_MOST_PATHS = 256  # of one write to other objects
 
 
 class Link(NamedTuple):
@@ -137,10 +137,20 @@ class Linked:
             return
         if not self._frozen and any(self._trace.facts.follow(key) for key in self._thaw):
             raise Retrace
-        others = self.paths()
+        ways: dict[int, tuple[Tensor, list[Conditions]]] = {}
+        for other, conditions in self.paths():
+            ways.setdefault(id(other), (other, []))[1].append(conditions)
+        conditional = [(other, any_of(self._trace, each)) for other, each in ways.values()]
         primitive(self)
-        for other, conditions in others:
-            _under(self._trace, conditions, lambda other=other: primitive(other))  # type: ignore[misc]
+        for other, condition in conditional:
+            if isinstance(condition, int):
+                primitive(other)
+                continue
+            self._trace.build("begin_if", to_expr(self._trace, condition, "if"))
+            self._trace.push("then")
+            primitive(other)
+            self._trace.pop()
+            self._trace.build("end_if")
 
     def check_family(self) -> None:
         """Refuses to write cells that are seen through a reshape in place whose object may be another one."""
@@ -168,13 +178,16 @@ class Linked:
         )
 
 
-def _under(trace: Trace, conditions: Conditions, body: Callable[[], None]) -> None:
-    """Traces the body in branches on all of the conditions."""
-    for expr, holds in conditions:
-        condition = SymbolicScalar._wrap(trace, expr)
-        trace.build("begin_if", to_expr(trace, condition if holds else ~condition, "if"))
-        trace.push("then")
-    body()
-    for _ in conditions:
-        trace.pop()
-        trace.build("end_if")
+def any_of(trace: Trace, ways: list[Conditions]) -> Any:
+    """Whether all conditions of one of the ways hold: 0, 1 or a symbolic integer."""
+    result: Any = 0
+    for conditions in ways:
+        way: Any = 1
+        for expr, holds in conditions:
+            condition = SymbolicScalar._wrap(trace, expr)
+            condition = condition if holds else ~condition
+            way = condition if isinstance(way, int) else way & condition
+        if isinstance(way, int):
+            return 1
+        result = way if isinstance(result, int) else result | way
+    return result

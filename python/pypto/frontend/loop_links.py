@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto.frontend.links import Conditions
+from pypto.frontend.links import Conditions, any_of
 from pypto.frontend.numbers_carried import CarriedNumbers
-from pypto.frontend.symbolic import SymbolicScalar, static_int, to_expr
+from pypto.frontend.symbolic import static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Trace
 
@@ -77,7 +77,7 @@ class LoopLinks:
             if a in ends and ends[a] is ends[b]:
                 same = 1
             elif a in ends and b in ends and ends[a].scope is scope:
-                same = self._any_of([way for each, way in ends[a].paths(scope) if each is ends[b]])
+                same = any_of(self._trace, [way for each, way in ends[a].paths(scope) if each is ends[b]])
             self._numbers.end_same(flag, same)
 
     def end_pair(self, a: str, b: str) -> None:
@@ -112,27 +112,13 @@ class LoopLinks:
                 self._trace.facts.outside[self._ordinal, name].append(each.ordinal)
                 self._trace.starts_over = True
         for flag, tensor in self._outside[name].items():
-            self._numbers.end_same(flag, self._any_of(found.get(id(tensor), [])))
+            self._numbers.end_same(flag, any_of(self._trace, found.get(id(tensor), [])))
         return not value.is_uncertain
 
     def _same(self, value: Tensor, tensor: Tensor) -> Any:
         if value is tensor:
             return 1
-        return self._any_of([conditions for each, conditions in value.paths() if each is tensor])
-
-    def _any_of(self, ways: list[Conditions]) -> Any:
-        """Whether all conditions of one of the ways hold."""
-        result: Any = 0
-        for conditions in ways:
-            way: Any = 1
-            for expr, holds in conditions:
-                condition = SymbolicScalar._wrap(self._trace, expr)
-                condition = condition if holds else ~condition
-                way = condition if isinstance(way, int) else way & condition
-            if isinstance(way, int):
-                return 1
-            result = way if isinstance(result, int) else result | way
-        return result
+        return any_of(self._trace, [conditions for each, conditions in value.paths() if each is tensor])
 
 
 def share_inside(trace: Trace, a: Tensor, b: Tensor) -> bool:
