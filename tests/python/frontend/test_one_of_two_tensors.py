@@ -262,3 +262,29 @@ def test_many_conditions():
         chosen[0] = x[3]
         kernel(x, torch.tensor([number], dtype=torch.int32), out)
         torch.testing.assert_close(out, sum(tensors) + chosen)
+
+
+def test_updates_in_place_reach_the_right_one():
+    @pypto.frontend.jit
+    def kernel(
+        a: T([4, 8], FP32), b: T([4, 8], FP32), k: T([1], INT32), i: T([2], INT32), v: T([2, 8], FP32),
+        out: T([4, 8], FP32),
+    ):  # fmt: skip
+        t = a if k[0] > 0 else b
+        pypto.index_add_(t, 0, i, v)
+        pypto.index_put_(a, (i,), v, accumulate=True)
+        t[3, k[0]] = 5.0
+        pypto.axpy_(t, b, alpha=2.0)
+        out[:] = t
+
+    index = torch.tensor([2, 0])
+    for number in (0, 1):
+        a, b, v, out = torch.randn(4, 8), torch.randn(4, 8), torch.randn(2, 8), torch.zeros(4, 8)
+        wanted = [a.clone(), b.clone()]
+        t = wanted[0] if number > 0 else wanted[1]
+        t.index_add_(0, index, v)
+        wanted[0].index_put_((index,), v, accumulate=True)
+        t[3, number] = 5.0
+        t += wanted[1] * 2.0
+        kernel(a, b, torch.tensor([number], dtype=torch.int32), index.int(), v, out)
+        torch.testing.assert_close([a, b, out], [*wanted, t])
