@@ -65,26 +65,28 @@ nb::tuple DTypeNumbers(program::DTypeMask mask) {
 
 nb::tuple RankPair(program::RankRange ranks) { return nb::make_tuple(ranks.low, ranks.high); }
 
-// (code, name, family, least inputs, most inputs, documentation, dtypes on a2a3, dtypes on a5, (least dims, most dims))
-// per operation.
+// (code, name, family, least inputs, most inputs, documentation, dtypes on a2a3, dtypes on a5, (least dims, most dims),
+// parameters) per operation.
 nb::list OperationRows() {
   nb::list rows;
   for (const program::OpInfo& info : program::AllOperations()) {
     rows.append(nb::make_tuple(static_cast<int>(info.code), std::string(info.name), FamilyName(info.family),
                                static_cast<int>(info.min_inputs), static_cast<int>(info.max_inputs),
                                std::string(info.doc), DTypeNumbers(info.a2a3), DTypeNumbers(info.a5),
-                               RankPair(info.ranks)));
+                               RankPair(info.ranks), std::string(info.parameters)));
   }
   return rows;
 }
 
-// Dims of the tensors of operations that the front end makes of others.
-nb::dict ComposedRanks() {
-  nb::dict ranks;
+// (name, dtypes of the first operand, (least dims, most dims), parameters) per operation that the front end makes of
+// others.
+nb::list ComposedRows() {
+  nb::list rows;
   for (const program::ComposedInfo& info : program::ComposedOperations()) {
-    ranks[std::string(info.name).c_str()] = RankPair(info.ranks);
+    rows.append(nb::make_tuple(std::string(info.name), DTypeNumbers(info.dtypes), RankPair(info.ranks),
+                               std::string(info.parameters)));
   }
-  return ranks;
+  return rows;
 }
 
 nb::dict ExpressionOperators() {
@@ -119,7 +121,7 @@ nb::dict ExpressionOperators() {
 void bind_program(nb::module_& module) {
   module.attr("DTYPES") = DTypeRows();
   module.attr("OPERATIONS") = OperationRows();
-  module.attr("COMPOSED") = ComposedRanks();
+  module.attr("COMPOSED") = ComposedRows();
   module.attr("EXPRESSION_OPERATORS") = ExpressionOperators();
 
   nb::class_<TracedProgram>(module, "Program", "A traced kernel, before planning. Immutable.")

@@ -13,6 +13,8 @@ from pypto.frontend.kernel import CacheInfo, JitKernel, function, jit
 from pypto.frontend.loops import cond, is_loop_begin, is_loop_end, loop, loop_unroll
 from pypto.frontend.operations import CATALOGUE, CastMode, SaturationMode
 from pypto.frontend.options import CompStage, RunMode, get_vec_tile_shapes, set_cube_tile_shapes, set_vec_tile_shapes
+from pypto.frontend.reductions import TopKAlgo
+from pypto.frontend.signatures import PrecisionType
 from pypto.frontend.symbolic import SatStatus, SymbolicScalar, ceildiv, symbolic_scalar
 from pypto.frontend.symbolic import maximum as max
 from pypto.frontend.symbolic import minimum as min
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CacheInfo", "CastMode", "CompStage", "DYN", "DYNAMIC", "DynamicDim", "Element", "ImageCacheInfo", "JitKernel",
-    "RunMode", "STATIC", "SatStatus", "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor", "TensorSpec",
-    "TileOpFormat", "ceildiv", "cond", "dynamic", "from_torch", "function", "get_vec_tile_shapes", "image_cache_info",
-    "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "max", "min", "nd_to_nz", "nz_shape", "nz_to_nd",
-    "pass_verify_print", "set_cube_tile_shapes", "set_vec_tile_shapes", "set_verify_golden_data", "symbolic_scalar",
-    "tensor",
+    "PrecisionType", "RunMode", "STATIC", "SatStatus", "SaturationMode", "StaticDim", "SymbolicScalar", "Tensor",
+    "TensorSpec", "TileOpFormat", "TopKAlgo", "ceildiv", "cond", "dynamic", "from_torch", "function",
+    "get_vec_tile_shapes", "image_cache_info", "is_loop_begin", "is_loop_end", "jit", "loop", "loop_unroll", "max",
+    "min", "nd_to_nz", "nz_shape", "nz_to_nd", "pass_verify_print", "set_cube_tile_shapes", "set_vec_tile_shapes",
+    "set_verify_golden_data", "symbolic_scalar", "tensor",
 ]  # fmt: skip
 __all__ += list(CATALOGUE)
 

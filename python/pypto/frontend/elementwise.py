@@ -11,6 +11,7 @@ from pypto.frontend.arguments import Element, to_operand, to_tensor_argument
 from pypto.frontend.declarations import make
 from pypto.frontend.floats import FloatScalar
 from pypto.frontend.places import trace_error
+from pypto.frontend.signatures import PrecisionType, check_precision, signature_of
 from pypto.frontend.symbolic import static_int
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import require
@@ -20,8 +21,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def emit(name: str, inputs: list[Any], **attributes: Any) -> Tensor:
     """Adds an operation of the table to the kernel."""
-    what = f"{name.removeprefix('_')}()"
-    trace = require(what)
+    trace = require(f"{name.removeprefix('_')}()")
+    what = f"{trace.operation or name}()" if name.startswith("_") else f"{name}()"
     operands = [to_operand(trace, value, what) for value in inputs]
     return make(trace, trace.build("op", name, operands, attributes))
 
@@ -29,11 +30,13 @@ def emit(name: str, inputs: list[Any], **attributes: Any) -> Tensor:
 def _named(operation: _Function, name: str, doc: str) -> _Function:
     operation.__name__ = operation.__qualname__ = name
     operation.__doc__ = doc
+    operation.__signature__ = signature_of(name)  # type: ignore[attr-defined]
     return operation
 
 
 def _unary(name: str, doc: str) -> Callable[..., Tensor]:
     def operation(x: Any, precision_type: Any = None) -> Tensor:
+        check_precision(name, precision_type)
         return emit(name, [to_tensor_argument(x, f"{name}()")])
 
     return _named(operation, name, doc)
@@ -46,6 +49,7 @@ _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 
 def _binary(name: str, doc: str) -> Callable[..., Tensor]:
     def operation(x: Any, y: Any, precision_type: Any = None) -> Tensor:
+        check_precision(name, precision_type)
         if name in _COMPARISONS:
             check_elements(name, x, y)
         if isinstance(x, Tensor):
@@ -56,7 +60,7 @@ def _binary(name: str, doc: str) -> Callable[..., Tensor]:
             return emit(name, [other, x])
         if name == "sub":
             return ELEMENTWISE["neg"](emit("sub", [other, x]))  # type: ignore[no-any-return]
-        if name == "div":
+        if name == "div" and is_float(other.dtype):
             return emit("mul", [emit("reciprocal", [other]), x])
         return emit(name, [x, other])
 
@@ -99,9 +103,9 @@ floor_div: Callable[..., Tensor] = ELEMENTWISE["floor_div"]
 remainder: Callable[..., Tensor] = ELEMENTWISE["remainder"]
 
 
-def greater(x: Any, y: Any) -> Tensor:
+def greater(a: Any, b: Any) -> Tensor:
     """The same as `gt`."""
-    return gt(x, y)
+    return gt(a, b)
 
 
 def cast_to(x: Tensor, dtype: DataType, **attributes: Any) -> Tensor:
@@ -113,8 +117,9 @@ def cast_to(x: Tensor, dtype: DataType, **attributes: Any) -> Tensor:
 _POWER_ORDER = [DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16, DataType.DT_INT32]
 
 
-def pow(base: Any, exp: Any, precision_type: Any = None) -> Tensor:  # noqa: A001
+def pow(base: Any, exp: Any, precision_type: Any = PrecisionType.HIGH_PRECISION) -> Tensor:  # noqa: A001
     """Base to the power exp; dtypes promote FP32 > FP16 > BF16 > INT32, FP16 with BF16 gives FP32."""
+    check_precision("pow", precision_type)
     for tensor, number in ((base, exp), (exp, base)):
         if isinstance(tensor, Tensor) and not isinstance(number, Tensor):
             whole = static_int(number) is not None
@@ -130,9 +135,9 @@ def pow(base: Any, exp: Any, precision_type: Any = None) -> Tensor:  # noqa: A00
     return emit("pow", [left, right])
 
 
-def where(condition: Any, a: Any, b: Any) -> Tensor:
+def where(cond: Any, a: Any, b: Any) -> Tensor:
     """A where the condition (BOOL) holds, else b; numbers are FP32 or INT32 elements unless a tensor says otherwise."""
-    chosen = to_tensor_argument(condition, "where()")
+    chosen = to_tensor_argument(cond, "where()")
     check_elements("where", a, b)
     ranks = {operand.dim for operand in (chosen, a, b) if isinstance(operand, Tensor)}
     if len(ranks) > 1:
@@ -168,15 +173,16 @@ def lrelu(x: Any, negative_slope: float = 0.01) -> Tensor:
 
 
 def prelu(x: Any, weight: Any) -> Tensor:
-    """X where x >= 0, else weight * x, with one weight per index of dim 1."""
+    """X where x >= 0, else weight * x, with one weight per index of dim 1; a tensor of one dim has one."""
     from pypto.frontend.operations import reshape
 
     source, slopes = to_tensor_argument(x, "prelu()"), to_tensor_argument(weight, "prelu()")
     shape = source.static_shape("prelu()")
-    if len(shape) < 2 or slopes.static_shape("prelu()") != (shape[1],):
-        raise trace_error(
-            ValueError, f"prelu(): expected weights of shape [x.shape[1]], got {slopes.shape} for {list(shape)}"
-        )
+    count = shape[1] if len(shape) > 1 else 1
+    if slopes.static_shape("prelu()") != (count,):
+        raise trace_error(ValueError, f"prelu(): expected weights of shape [{count}], got {slopes.shape}")
+    if len(shape) == 1:
+        return emit("_leaky", [source, slopes])
     return emit("_leaky", [source, reshape(slopes, [1, shape[1], *[1] * (len(shape) - 2)])])
 
 

@@ -11,6 +11,7 @@ from pypto.frontend.arguments import to_dim, to_dtype_argument, to_extents, to_s
 from pypto.frontend.declarations import declare
 from pypto.frontend.elementwise import add, cast_to, emit, floor_div, remainder
 from pypto.frontend.places import trace_error
+from pypto.frontend.ranks import check_dtype
 from pypto.frontend.symbolic import SymbolicScalar, as_int, minimum, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import require
@@ -36,8 +37,7 @@ def concat(tensors: Any, dim: int = 0) -> Tensor:
     parts = [to_tensor_argument(part, "concat()") for part in tensors]
     shapes = [list(part.static_shape("concat()")) for part in parts]
     axis = to_dim(dim, len(shapes[0]), "concat()")
-    if parts[0].dtype == DataType.DT_BOOL:
-        raise trace_error(TypeError, "concat(): dtype DT_BOOL is not supported")
+    check_dtype("concat", parts[0])
     for part, shape in zip(parts, shapes, strict=True):
         others = [len(shape) == len(shapes[0]), shape[:axis] == shapes[0][:axis]]
         if not all(others) or shape[axis + 1 :] != shapes[0][axis + 1 :] or part.dtype != parts[0].dtype:

@@ -47,9 +47,18 @@ class SaturationMode(enum.IntEnum):
     ON = 1
 
 
+def _member(kind: type[enum.IntEnum], value: Any, what: str) -> enum.IntEnum:
+    try:
+        return kind[value] if isinstance(value, str) else kind(value)
+    except (KeyError, ValueError):
+        names = ", ".join(f"{kind.__name__}.{name}" for name in kind.__members__)
+        raise trace_error(ValueError, f"cast(): {what} is one of {names}, got {value!r}") from None
+
+
 def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = SaturationMode.OFF) -> Tensor:
     """Conversion to another dtype. FP4 results are clamped to the largest value."""
-    attributes = {"cast_mode": int(CastMode(mode)), "saturate": bool(SaturationMode(satmode))}
+    rounding, saturation = _member(CastMode, mode, "mode"), _member(SaturationMode, satmode, "satmode")
+    attributes = {"cast_mode": int(rounding), "saturate": bool(saturation)}
     number = int(to_dtype_argument(dtype, "cast()"))
     source = to_tensor_argument(x, "cast()")
     if source.dtype == number or (source.dtype not in PACKED and number not in PACKED):
@@ -62,7 +71,7 @@ def cast(x: Any, dtype: Any, mode: Any = CastMode.CAST_NONE, satmode: Any = Satu
         return whole
     wide = packed.widened(source) if source.dtype in PACKED else cast_to(source, DataType.DT_FP32)
     if number in PACKED:
-        narrow: Tensor = packed.narrowed(wide, DataType(number), int(CastMode(mode)))
+        narrow: Tensor = packed.narrowed(wide, DataType(number), int(rounding))
         return narrow
     return cast_to(wide, DataType(number), **attributes)
 
@@ -72,10 +81,10 @@ def clone(x: Any) -> Tensor:
     return emit("clone", [to_tensor_argument(x, "clone()")])
 
 
-def transpose(x: Any, dim0: int, dim1: int) -> Tensor:
+def transpose(x: Any, d0: int, d1: int) -> Tensor:
     """Two dims swapped."""
     source = to_tensor_argument(x, "transpose()")
-    first, second = (to_dim(dim, source.dim, "transpose()") for dim in (dim0, dim1))
+    first, second = (to_dim(dim, source.dim, "transpose()") for dim in (d0, d1))
     return emit("transpose", [source], dim0=first, dim1=second)
 
 

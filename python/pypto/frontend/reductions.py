@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from pypto.dtypes import DataType, is_float
@@ -134,7 +135,15 @@ def rms_norm(x: Any, gamma: Any = None, epsilon: float = 1e-6) -> Tensor:
     return cast_to(result, source.dtype)
 
 
-def topk(x: Any, k: int, dim: Any = None, largest: bool = True, algo: Any = None) -> tuple[Tensor, Tensor]:
+class TopKAlgo(enum.IntEnum):
+    """How `topk` may search; the result does not depend on it."""
+
+    MERGE_SORT = 0
+
+
+def topk(
+    x: Any, k: int, dim: Any = None, largest: bool = True, algo: Any = TopKAlgo.MERGE_SORT
+) -> tuple[Tensor, Tensor]:
     """The k largest or smallest values of the last dim in order, and their indices (INT32); of equals the first."""
     source = to_tensor_argument(x, "topk()")
     axis = source.dim - 1 if dim is None else to_dim(dim, source.dim, "topk()")

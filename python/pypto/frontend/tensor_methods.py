@@ -54,7 +54,7 @@ class TensorMethods(TensorLike, CatalogueMethods):
         return _operations().div(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _operations().mul(_operations().reciprocal(self), other)
+        return _operations().div(other, self)
 
     def __matmul__(self, other: Any) -> Any:
         return _operations().matrix.matmul_operator(self, other)

@@ -162,6 +162,7 @@ class Trace:
         self._place: Place | None = None
         self.forced_place: Place | None = None  # of statements that stand for something else than the line that runs
         self.refusal: Callable[[], Exception] | None = None  # of a helper that runs and must not call operations
+        self.operation = ""  # of the catalogue, that the user has called
         self._options: scopes.OptionScope | None = None  # whose tiles the builder has
         self._tiles: Tiles | None = None
 
@@ -291,7 +292,14 @@ class Trace:
         try:
             return getattr(self.builder, method)(*arguments)
         except (ValueError, TypeError, IndexError, NotImplementedError, RuntimeError) as error:
-            raise trace_error(type(error), str(error), place) from None
+            raise trace_error(type(error), self._named(method, arguments, str(error)), place) from None
+
+    def _named(self, method: str, arguments: tuple[Any, ...], message: str) -> str:
+        """The message with the operation that the user has called in place of a part of it."""
+        part = str(arguments[0]) if method == "op" else ""
+        if not part.startswith("_") or not self.operation:
+            return message
+        return message.replace(f"{part[1:]}(): ", f"{self.operation}(): ", 1)
 
     def expression(self, method: str, *arguments: Any) -> int:
         """Calls the builder of the core for an expression, which has no place of its own; its errors get one."""

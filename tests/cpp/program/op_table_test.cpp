@@ -63,7 +63,9 @@ TEST(OpTableTest, RanksAreThoseOfTheCatalogue) {
     EXPECT_TRUE(sound(info.ranks)) << info.name;
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     EXPECT_EQ(FindOperation(info.name), nullptr) << info.name;
+    EXPECT_FALSE(info.parameters.empty()) << info.name;
   }
+  EXPECT_EQ(FindOperation("pow")->parameters, "base, exp, precision_type=HIGH_PRECISION");
   EXPECT_EQ(FindOperation("exp")->ranks.high, 4);
   EXPECT_EQ(FindOperation("permute")->ranks.high, 5);
   EXPECT_EQ(FindOperation("matmul")->ranks.low, 2);

@@ -295,3 +295,9 @@ def test_gather_in_ub_says_what_it_takes():
     for each, got in ((kernel, r"got \[8\] DT_FP32, \[1, 4\] DT_INT32 and -2"), (along, ".* DT_INT32 and 1")):
         with pytest.raises(pypto.CompileError, match="a block table of 2 dims, and axis -2, " + got):
             ir.compile(each)
+
+
+def test_prelu_of_one_dim_has_one_weight():
+    x, weight = torch.randn(9), torch.tensor([0.25])
+    got = run(pypto.prelu, [x, weight], torch.empty(9))
+    assert torch.equal(got, torch.nn.functional.prelu(x, weight))

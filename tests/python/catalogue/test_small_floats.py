@@ -266,7 +266,7 @@ def test_operations_without_them_and_other_bytes_are_refused():
 
 def test_bytes_become_codes_and_back():
     def through(x):
-        return pypto.pack(pypto.cast(pypto.cast(pypto.unpack(x, HF8), FP32), HF8))
+        return pypto.view(pypto.cast(pypto.cast(pypto.unpack(x, HF8), FP32), HF8), dtype=pypto.DT_UINT8)
 
     got = run(through, [CODES], torch.empty(256, dtype=torch.uint8), "a5sim", (64,))
     assert torch.equal(got, CODES)

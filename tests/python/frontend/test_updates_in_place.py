@@ -154,6 +154,6 @@ def test_index_put_broadcasts_its_values():
     expected[1].index_put_((index,), column, accumulate=True)
     kernel(x, index.int(), one, row, column, y)
     torch.testing.assert_close([x, y], expected)
-    refuse(wide, "pypto.index_put_", "index_put(): values must have shape [3, 5], got [2, 5]")
+    refuse(wide, "pypto.index_put_", "index_put_(): values must have shape [3, 5], got [2, 5]")
     refuse(bare, "pypto.index_put_", "indices are a tuple or list of tensors", kind=TypeError)
     refuse(many, "pypto.index_put_", "index_put_(): expected 1 to 2 index tensors for [4, 5] DT_FP32, got 3")

@@ -32,22 +32,25 @@ constexpr DTypeMask Small = FP8 | E8M0 | HF8;
 constexpr DTypeMask FP4 = MaskOf(DType::kFp4E2M1X2) | MaskOf(DType::kFp4E1M2X2);
 constexpr DTypeMask I4 = MaskOf(DType::kInt4);
 constexpr DTypeMask Any = Floats | Integers | Wide | BOOL;
+constexpr DTypeMask Everything = Any | Small | FP4 | I4;
 }  // namespace masks
 
 constexpr OpInfo Row(OpCode code, std::string_view name, OpFamily family, std::string_view operands, DTypeMask a2a3,
-                     DTypeMask a5, ResultDType result, RankRange ranks, std::string_view doc) {
+                     DTypeMask a5, ResultDType result, std::string_view ranks, std::string_view parameters,
+                     std::string_view doc) {
   const size_t mark = operands.find('?');
   const bool all = mark == std::string_view::npos;
   const auto least = static_cast<uint8_t>(all ? operands.size() : mark);
   const auto most = static_cast<uint8_t>(operands.size() - (all ? 0 : 1));
-  return {code, name, family, operands.substr(0, least), least, most, a2a3, a5, a2a3 | a5, result, ranks, doc};
+  return {code, name,      family, operands.substr(0, least), least,      most, a2a3,
+          a5,   a2a3 | a5, result, RankRange(ranks),          parameters, doc};
 }
 
 constexpr auto MakeTable() {
   using namespace masks;
   return std::to_array<OpInfo>({
-#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, ranks, doc) \
-  Row(OpCode::k##id, name, OpFamily::k##family, operands, a2a3, a5, ResultDType::k##result, RankRange(ranks), doc),
+#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, ranks, parameters, doc) \
+  Row(OpCode::k##id, name, OpFamily::k##family, operands, a2a3, a5, ResultDType::k##result, ranks, parameters, doc),
 #include "pypto/program/operations.inc"
 #undef PYPTO_OPERATION
   });
@@ -55,12 +58,17 @@ constexpr auto MakeTable() {
 
 constexpr auto kOperations = MakeTable();
 
-constexpr auto kComposed = std::to_array<ComposedInfo>({
+constexpr auto MakeComposed() {
+  using namespace masks;
+  return std::to_array<ComposedInfo>({
 #define PYPTO_OPERATION(...)
-#define PYPTO_COMPOSED(name, ranks) {name, RankRange(ranks)},
+#define PYPTO_COMPOSED(name, dtypes, ranks, parameters) {name, dtypes, RankRange(ranks), parameters},
 #include "pypto/program/operations.inc"
 #undef PYPTO_OPERATION
-});
+  });
+}
+
+constexpr auto kComposed = MakeComposed();
 
 }  // namespace
 

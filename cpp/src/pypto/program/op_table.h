@@ -12,7 +12,7 @@
 namespace pypto::program {
 
 enum class OpCode : uint16_t {
-#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, ranks, doc) k##id = code,
+#define PYPTO_OPERATION(code, id, name, family, operands, a2a3, a5, result, ranks, parameters, doc) k##id = code,
 #include "pypto/program/operations.inc"
 #undef PYPTO_OPERATION
 };
@@ -53,6 +53,7 @@ struct OpInfo {
   DTypeMask dtypes;  // on any platform
   ResultDType result;
   RankRange ranks;
+  std::string_view parameters;  // with their defaults; those of a part of other operations are not told
   std::string_view doc;
 
   // As errors name it: users know parts of operations by the operation.
@@ -70,7 +71,9 @@ constexpr bool IsPositional(OpCode code) noexcept { return code == OpCode::kTria
 // What the front end makes of other operations.
 struct ComposedInfo {
   std::string_view name;
+  DTypeMask dtypes;  // of the first operand
   RankRange ranks;
+  std::string_view parameters;
 };
 
 PYPTO_API std::span<const OpInfo> AllOperations();
