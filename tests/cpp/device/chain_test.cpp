@@ -39,7 +39,14 @@ std::shared_ptr<const program::Image> RandomChain(DType dtype, uint64_t seed, in
     const bool last = i == 11;
     const ValueRef to = last ? spread(out) : leaf.Local(dtype);
     const ValueRef a = first.kind == ValueRef::Kind::kFloat ? values[0] : first;
-    if (random() % 3 == 0) {
+    if (random() % 5 == 0) {
+      const bool compares = dtype != DType::kBf16 && random() % 2 == 0;
+      const ValueRef below = compares ? leaf.Op(OpCode::kLt, {a, any()}, leaf.Local(DType::kBool))
+                                      : leaf.Op(OpCode::kSignbit, {a}, leaf.Local(DType::kBool));
+      const bool between = random() % 2 == 0;
+      const ValueRef yes = between ? leaf.Op(OpCode::kNeg, {a}, leaf.Local(dtype)) : any();
+      leaf.Op(OpCode::kWhere, {below, yes, random() % 3 == 0 ? yes : any()}, to);
+    } else if (random() % 3 == 0) {
       leaf.Op(kUnary[random() % (std::size(kUnary) - (dtype == DType::kFp32 ? 0 : 3))], {a}, to);
     } else {
       const ValueRef b = any();
@@ -58,7 +65,17 @@ std::vector<double> Spaced(const std::vector<double>& values, int64_t gap) {
   return spaced;
 }
 
-// What the output holds, as the bits of doubles; all NaN are one.
+// Every `step`-th value, as the bits of doubles; all NaN are one.
+std::vector<uint64_t> Dense(const std::vector<double>& values, size_t count, size_t step) {
+  std::vector<uint64_t> dense;
+  for (size_t i = 0; i < count; ++i) {
+    const double value = values[i * step];
+    dense.push_back(std::bit_cast<uint64_t>(std::isnan(value) ? std::nan("") : value));
+  }
+  return dense;
+}
+
+// What the output holds.
 std::vector<uint64_t> Result(DType dtype, uint64_t seed, int64_t rows, int64_t columns, int64_t gap, uint32_t cores) {
   const auto count = static_cast<size_t>(rows * columns);
   const auto step = static_cast<size_t>(gap);
@@ -68,13 +85,7 @@ std::vector<uint64_t> Result(DType dtype, uint64_t seed, int64_t rows, int64_t c
                  {RandomValues(dtype, static_cast<size_t>(columns), -3, 3, 3)},
                  {RandomValues(dtype, static_cast<size_t>(rows), -3, 3, 4)},
                  {std::vector<double>(count * step, 0.0)}});
-  const std::vector<double> all = launcher.Run().values[4];
-  std::vector<uint64_t> dense;
-  for (size_t i = 0; i < count; ++i) {
-    const double value = all[i * step];
-    dense.push_back(std::bit_cast<uint64_t>(std::isnan(value) ? std::nan("") : value));
-  }
-  return dense;
+  return Dense(launcher.Run().values[4], count, step);
 }
 
 TEST(Chain, GivesTheBitsOfSingleOperations) {
@@ -88,6 +99,89 @@ TEST(Chain, GivesTheBitsOfSingleOperations) {
         ASSERT_EQ(chained, Result(dtype, seed, rows, columns, 1, 3));
       }
     }
+  }
+}
+
+// Reductions along rows between element-wise operations that read what they give.
+std::shared_ptr<const program::Image> RandomNorms(DType dtype, uint64_t seed, int64_t rows, int64_t columns,
+                                                  int64_t gap) {
+  std::mt19937_64 random(seed);
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(dtype, {rows, columns * gap});
+  const uint32_t row = maker.Parameter(dtype, {1, columns});
+  const uint32_t out = maker.Parameter(dtype, {rows, columns * gap});
+  LeafMaker leaf = maker.Leaf({rows, columns}, {std::min<int64_t>(rows, 9), columns});
+  const auto spread = [&](uint32_t storage) {
+    return leaf.Strided(storage, maker.Const(0), {columns * gap, gap}, {rows, columns}, {});
+  };
+  constexpr OpCode kSteps[] = {OpCode::kAdd, OpCode::kSub, OpCode::kMul, OpCode::kMaximum};
+  constexpr OpCode kReductions[] = {OpCode::kSum, OpCode::kAmax, OpCode::kAmin};
+  const bool floats = program::IsFloat(dtype);
+  const DType wide = floats ? DType::kFp32 : dtype;
+  std::vector<ValueRef> cells = {spread(x), leaf.Access(row)};
+  if (floats && dtype != wide) cells[0] = leaf.Cast(cells[0], leaf.Local(wide), 0, false);
+  if (floats && dtype != wide) cells[1] = leaf.Cast(cells[1], leaf.Local(wide, {1, columns}), 0, false);
+  std::vector<ValueRef> per_row = {floats ? LeafMaker::Float(0.7) : LeafMaker::Int(3)};
+  const auto any = [&](const std::vector<ValueRef>& of) { return of[random() % of.size()]; };
+  for (int i = 0; i < 12; ++i) {
+    const ValueRef value = cells.size() == 2 || random() % 2 == 0 ? cells[0] : cells.back();
+    if (random() % 4 == 0) {
+      per_row.push_back(leaf.Reduce(kReductions[random() % 3], value, 1, leaf.Local(wide, {rows, 1})));
+    } else {
+      const ValueRef other = random() % 2 == 0 ? any(per_row) : any(cells);
+      cells.push_back(leaf.Op(kSteps[random() % 4], {value, other}, leaf.Local(wide)));
+    }
+  }
+  const ValueRef result =
+      leaf.Op(OpCode::kSub, {cells.back(), per_row.back()}, dtype == wide ? spread(out) : leaf.Local(wide));
+  if (dtype != wide) leaf.Cast(result, spread(out), 0, false);
+  return SingleLeaf(&maker, leaf);
+}
+
+std::vector<uint64_t> NormResult(DType dtype, uint64_t seed, int64_t rows, int64_t columns, int64_t gap,
+                                 uint32_t cores) {
+  const auto count = static_cast<size_t>(rows * columns);
+  Launcher launcher(RandomNorms(dtype, seed, rows, columns, gap), cores);
+  launcher.Bind({{Spaced(RandomValues(dtype, count, -2, 2, 1), gap)},
+                 {RandomValues(dtype, static_cast<size_t>(columns), -2, 2, 3)},
+                 {std::vector<double>(count * static_cast<size_t>(gap), 0.0)}});
+  return Dense(launcher.Run().values[2], count, static_cast<size_t>(gap));
+}
+
+TEST(Chain, ReducesRowsToTheBitsOfSingleOperations) {
+  for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt32}) {
+    for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{
+             {1, 1}, {20, 16}, {19, 70}, {3, 333}, {40, 128}, {5, 512}, {4, 1024}, {2, 5000}}) {
+      for (uint64_t seed = 0; seed < 12; ++seed) {
+        const auto chained = NormResult(dtype, seed, rows, columns, 1, 1);
+        ASSERT_EQ(chained, NormResult(dtype, seed, rows, columns, 2, 1))
+            << program::InfoOf(dtype).name << " seed " << seed << ": " << rows << " x " << columns;
+        ASSERT_EQ(chained, NormResult(dtype, seed, rows, columns, 1, 3));
+      }
+    }
+  }
+}
+
+// Plans use a local again once nothing reads what it holds.
+TEST(Chain, LocalsHoldOneValueAfterAnother) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16}) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(dtype, {40, 300});
+    const uint32_t out = maker.Parameter(dtype, {40, 300});
+    LeafMaker leaf = maker.Leaf({40, 300}, {8, 300});
+    const ValueRef first = leaf.Local(dtype);
+    const ValueRef second = leaf.Local(dtype);
+    const ValueRef row = leaf.Local(dtype, {40, 1});
+    leaf.Op(OpCode::kMul, {leaf.Access(x), LeafMaker::Float(0.5)}, first);
+    leaf.Reduce(OpCode::kAmax, first, 1, row);
+    leaf.Op(OpCode::kSub, {first, row}, second);
+    leaf.Op(OpCode::kAdd, {second, first}, first);
+    leaf.Reduce(OpCode::kAmin, first, 1, row);
+    leaf.Op(OpCode::kMaximum, {first, second}, second);
+    leaf.Op(OpCode::kMul, {second, row}, first);
+    leaf.Op(OpCode::kSub, {first, second}, leaf.Access(out));
+    CheckAgainstReference(SingleLeaf(&maker, leaf),
+                          {{RandomValues(dtype, 40 * 300, -9, 9, 1)}, {std::vector<double>(40 * 300)}});
   }
 }
 

@@ -3,23 +3,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace pypto::device {
 namespace {
 
 // Elements in one of several rows below which an operation at a time is faster.
 constexpr int64_t kLeastRow = 16;
+constexpr int64_t kAskParts = 4;  // ChainStep::part counts quarters
 
 }  // namespace
 
-void BoundChain::Bind(const ChainProgram& chain, const LeafProgram& leaf, const Extents& block,
-                      const OperandView* views) {
-  state = State::kRefused;
-  cells = block;
-  rank = 0;
-  Place* const place = places();
-  simd::Stage* const stage = stages(chain);
+void BoundChain::JoinDims(const ChainProgram& chain, const LeafProgram& leaf, const Extents& block,
+                          const OperandView* views) {
+  Place* const place = places(chain);
   const uint32_t count = chain.memories;
+  rank = 0;
   for (int dim = 0; dim < leaf.rank; ++dim) {
     if (block[dim] == 1) continue;
     bool joins = rank > 0;
@@ -33,11 +32,20 @@ void BoundChain::Bind(const ChainProgram& chain, const LeafProgram& leaf, const 
     }
     for (uint32_t i = 0; i < count; ++i) place[i].strides[rank - 1] = views[i].strides[dim] * views[i].element_bytes;
   }
-  if (rank == 0) {
-    counts[rank++] = 1;
-    for (uint32_t i = 0; i < count; ++i) place[i].strides[0] = views[i].element_bytes;
-  }
+  if (rank > 0) return;
+  counts[rank++] = 1;
+  for (uint32_t i = 0; i < count; ++i) place[i].strides[0] = views[i].element_bytes;
+}
+
+void BoundChain::Bind(const ChainProgram& chain, const LeafProgram& leaf, const simd::KernelTable& kernels,
+                      const Extents& block, const OperandView* views) {
+  state = State::kRefused;
+  cells = block;
+  JoinDims(chain, leaf, block, views);
   if (rank > 1 && counts[rank - 1] < kLeastRow) return;
+  Place* const place = places(chain);
+  simd::Stage* const stage = stages(chain);
+  Reduction* reduction = reductions();
   uint32_t next = 0;
   for (uint32_t i = 0; i < chain.steps.size(); ++i) {
     const ChainStep& step = chain.steps[i];
@@ -45,39 +53,62 @@ void BoundChain::Bind(const ChainProgram& chain, const LeafProgram& leaf, const 
     if (step.memory == ChainStep::Memory::kNone) continue;
     Place& to = place[next];
     const OperandView& view = views[next++];
-    to.stage = i;
+    to.cursor = &stage[i].data;
     to.moves = step.operand.source == Source::kAccess;
     to.access = step.operand.index;
     to.data = view.data;
-    if (step.asks) {
-      stage[i].ahead = leaf.block[leaf.block_dim] * view.strides[leaf.block_dim] * view.element_bytes;
-    }
     const int64_t inner = to.strides[rank - 1];
-    if (inner == 0 && step.memory == ChainStep::Memory::kLoad) {
-      stage[i].code = step.spread;
-    } else if (inner != view.element_bytes) {
-      return;
+    switch (step.memory) {
+      case ChainStep::Memory::kAsk:
+        stage[i].ahead = leaf.block[leaf.block_dim] * view.strides[leaf.block_dim] * view.element_bytes +
+                         counts[rank - 1] * inner * step.part / kAskParts;
+        break;
+      case ChainStep::Memory::kReduce:
+        // One value for each row, and rows are the chain's.
+        if (inner != 0) return;
+        reduction->finish =
+            kernels.finish_reduction[view.format == simd::kI32 ? simd::kKindI32 : simd::kKindF32][step.reduce];
+        reduction->fit = kernels.fit[step.result];
+        stage[i].data = &reduction->state;
+        to.cursor = &reduction++->to;
+        break;
+      default:
+        if (inner == 0 && step.memory == ChainStep::Memory::kLoad) {
+          stage[i].code = step.spread;
+        } else if (inner != view.element_bytes) {
+          return;
+        }
     }
   }
   state = State::kFits;
 }
 
-void BoundChain::Run(const ChainProgram& chain, const simd::KernelTable& kernels, std::byte* const* pointers) {
-  Place* const place = places();
-  simd::Stage* const stage = stages(chain);
-  for (uint32_t i = 0; i < chain.memories; ++i) {
-    stage[place[i].stage].data = place[i].moves ? pointers[place[i].access] : place[i].data;
-  }
+void BoundChain::RunRow(const ChainProgram& chain, const simd::KernelTable& kernels) {
   const int64_t n = counts[rank - 1];
+  Reduction* const reduction = reductions();
+  for (uint32_t i = 0; i < chain.reductions; ++i) reduction[i].state.blocks = 0;
+  kernels.run_chain(stages(chain), n);
+  for (uint32_t i = 0; i < chain.reductions; ++i) {
+    uint32_t value = reduction[i].finish(&reduction[i].state, n);
+    if (reduction[i].fit != nullptr) reduction[i].fit(&value, 1);
+    std::memcpy(reduction[i].to, &value, sizeof(value));
+  }
+}
+
+void BoundChain::Run(const ChainProgram& chain, const simd::KernelTable& kernels, std::byte* const* pointers) {
+  Place* const place = places(chain);
+  for (uint32_t i = 0; i < chain.memories; ++i) {
+    *place[i].cursor = place[i].moves ? pointers[place[i].access] : place[i].data;
+  }
   std::array<int64_t, program::kMaxRank> position{};
   for (;;) {
-    kernels.run_chain(stage, n);
+    RunRow(chain, kernels);
     int dim = rank - 2;
     for (; dim >= 0; --dim) {
       const bool wraps = ++position[dim] == counts[dim];
       const int64_t steps = wraps ? 1 - counts[dim] : 1;
       for (uint32_t i = 0; i < chain.memories; ++i) {
-        void*& data = stage[place[i].stage].data;
+        void*& data = *place[i].cursor;
         data = static_cast<std::byte*>(data) + steps * place[i].strides[dim];
       }
       if (!wraps) break;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pypto/device/chain_asks.h"
 #include "pypto/device/formats.h"
 
 namespace pypto::device {
@@ -14,8 +15,6 @@ using simd::Format;
 using simd::Kind;
 
 constexpr uint32_t kMostOps = 16;
-// Tensors of at least so many bytes are asked for in front of the loads.
-constexpr double kLeastAhead = 512 << 10;
 
 bool Same(const OperandProgram& a, const OperandProgram& b) { return a.source == b.source && a.index == b.index; }
 
@@ -37,16 +36,36 @@ class ChainBuilder {
     const auto count = static_cast<uint32_t>(program_.ops.size());
     for (uint32_t at = 0; at < count;) {
       uint32_t end = at;
+      reduced_.clear();
       while (end < count && end - at < kMostOps && Chains(program_.ops[end]) &&
-             program_.ops[end].varies == program_.ops[at].varies) {
-        ++end;
+             CellsOf(program_.ops[end]) == CellsOf(program_.ops[at]) && !ReadsReduced(program_.ops[end])) {
+        const OpProgram& op = program_.ops[end++];
+        if (op.action == Action::kReduce) reduced_.push_back(op.output.index);
       }
       if (end > at) Emit(at, end);
       at = std::max(end, at + 1);
     }
+    ShareAsks(stages_, &program_);
   }
 
  private:
+  using Dims = std::array<bool, program::kMaxRank>;
+
+  // Dims in which the operation works on the leaf's extent.
+  static Dims CellsOf(const OpProgram& op) {
+    Dims dims = op.varies;
+    if (op.action == Action::kReduce) dims[static_cast<size_t>(op.axis)] = true;
+    return dims;
+  }
+
+  // Something that the chain so far has not got before its rows end.
+  bool ReadsReduced(const OpProgram& op) const {
+    return std::any_of(op.inputs.begin(), op.inputs.begin() + op.input_count, [this](const OperandProgram& input) {
+      return input.source == Source::kLocal &&
+             std::find(reduced_.begin(), reduced_.end(), input.index) != reduced_.end();
+    });
+  }
+
   Format FormatOfOperand(const OperandProgram& operand) const {
     switch (operand.source) {
       case Source::kAccess: return program_.accesses[operand.index].format;
@@ -58,7 +77,7 @@ class ChainBuilder {
 
   bool Loads(const OperandProgram& operand, Kind kind) const {
     const Format format = FormatOfOperand(operand);
-    return KindOf(format) == kind && stages_.load[0][0][format] != nullptr;
+    return KindOf(format) == kind && stages_.load[0][format] != nullptr;
   }
 
   bool Stores(const OpProgram& op) const {
@@ -74,6 +93,7 @@ class ChainBuilder {
   }
 
   bool Chains(const OpProgram& op) const {
+    if (op.action == Action::kReduce) return Reduces(op);
     if (op.kind == simd::kKindI64 || !Stores(op)) return false;
     switch (op.action) {
       case Action::kCompute: return Computes(op);
@@ -83,8 +103,27 @@ class ChainBuilder {
     }
   }
 
+  // Along rows: no other dim lies inside of the axis.
+  bool Reduces(const OpProgram& op) const {
+    if (op.kind > simd::kKindI32 || op.output.source != Source::kLocal || !Loads(op.inputs[0], op.kind)) return false;
+    if (KindOf(FormatOfOperand(op.output)) != op.kind || program_.extents[op.axis] == 1) return false;
+    for (int dim = op.axis + 1; dim < program_.rank; ++dim) {
+      if (program_.extents[dim] > 1) return false;
+    }
+    const OperandProgram& input = op.inputs[0];
+    const Extents& extents =
+        input.source == Source::kAccess ? program_.accesses[input.index].extents : program_.locals[input.index].extents;
+    const Dims dims = CellsOf(op);
+    for (int dim = 0; dim < program_.rank; ++dim) {
+      if (dims[static_cast<size_t>(dim)] != (extents[dim] > 1)) return false;
+    }
+    return true;
+  }
+
   bool Computes(const OpProgram& op) const {
-    if (op.selects || op.kind > simd::kKindI32) return false;
+    if (op.kind > simd::kKindI32) return false;
+    if (op.selects)
+      return Loads(op.inputs[0], simd::kKindI32) && Chooses(op.inputs[1], op) && Chooses(op.inputs[2], op);
     const simd::StageCode code =
         op.input_count == 1 ? stages_.unary[op.kind][op.kernel] : stages_.binary[op.kind][0][op.kernel];
     if (code == nullptr || op.input_count > 2) return false;
@@ -102,6 +141,11 @@ class ChainBuilder {
     return !(from_float && to_float && op.input != op.result && op.result != simd::kF32 && op.cast_mode > kRint);
   }
 
+  // What a choice takes may come from memory.
+  bool Chooses(const OperandProgram& operand, const OpProgram& op) const {
+    return Loads(operand, op.kind) && stages_.choose[0][FormatOfOperand(operand)] != nullptr;
+  }
+
   // Cells that only change their place are copied as they are.
   bool Copies(const OpProgram& op) const {
     if (op.code != program::OpCode::kCopy && op.code != program::OpCode::kFill && op.code != program::OpCode::kExpand) {
@@ -115,6 +159,7 @@ class ChainBuilder {
     chain_ = {};
     chain_.first = first;
     chain_.last = last;
+    chain_.varies = CellsOf(program_.ops[first]);
     holds_a_ = holds_b_ = pinned_ = false;
     loaded_.clear();
     for (at_ = first; at_ < last; ++at_) {
@@ -124,7 +169,13 @@ class ChainBuilder {
         loaded_.emplace_back(op.output.index, op.inputs[0]);
         continue;
       }
-      if (op.action == Action::kCompute && op.input_count == 2) {
+      if (op.action == Action::kReduce) {
+        Reduce(op);
+        continue;
+      }
+      if (op.selects) {
+        Choose(op);
+      } else if (op.action == Action::kCompute && op.input_count == 2) {
         Binary(op);
       } else {
         Load(Resolved(op.inputs[0]), 0);
@@ -140,14 +191,17 @@ class ChainBuilder {
   // One operation on small tensors that hold what it computes with.
   bool IsBetterAlone() const {
     const OpProgram& op = program_.ops[chain_.first];
-    if (chain_.last - chain_.first > 1 || op.action != Action::kCompute || chain_.streams) return false;
+    if (chain_.last - chain_.first > 1 || chain_.streams) return false;
+    if (op.action != Action::kCompute) return op.action == Action::kReduce;
     const auto as_it_is = [this](const OperandProgram& operand) {
       const Format format = FormatOfOperand(operand);
       return format == ComputeFormat(format);
     };
     if (stages_.fit[op.result] != nullptr || !as_it_is(op.output)) return false;
     return std::none_of(chain_.steps.begin(), chain_.steps.end(), [&](const ChainStep& step) {
-      return step.asks || (step.memory == ChainStep::Memory::kLoad && !as_it_is(step.operand));
+      if (step.memory != ChainStep::Memory::kLoad) return false;
+      const bool asks = step.operand.source == Source::kAccess && program_.accesses[step.operand.index].asked_for;
+      return asks || !as_it_is(step.operand);
     });
   }
 
@@ -205,7 +259,7 @@ class ChainBuilder {
     ChainStep step;
     step.memory = ChainStep::Memory::kLoad;
     step.operand = operand;
-    step.asks = Asks(operand);
+    NoteUse(operand);
     ++chain_.memories;
     return step;
   }
@@ -218,7 +272,7 @@ class ChainBuilder {
     } else {
       const Format format = FormatOfOperand(operand);
       ChainStep step = LoadStep(operand);
-      step.code = stages_.load[place][step.asks ? 1 : 0][format];
+      step.code = stages_.load[place][format];
       step.spread = stages_.spread[place][format];
       chain_.steps.push_back(step);
     }
@@ -229,20 +283,18 @@ class ChainBuilder {
   // Values pass between chains and other operations, so that blocks are small and memory is asked for a block ahead.
   bool InBlocks() const { return chain_.last - chain_.first != program_.ops.size(); }
 
-  // Memory further on is asked for where a tensor is loaded for the first time. A leaf that is one chain runs through
-  // memory in order, which processors foresee.
-  bool Asks(const OperandProgram& operand) {
-    if (operand.source != Source::kAccess || !InBlocks()) return false;
+  // Memory of large tensors is asked for a block ahead. A leaf that is one chain runs through memory in order, which
+  // processors foresee.
+  void NoteUse(const OperandProgram& operand) {
+    if (operand.source != Source::kAccess || !InBlocks()) return;
     AccessProgram& access = program_.accesses[operand.index];
-    const bool asks = access.storage_bytes >= kLeastAhead && !access.asked_for;
-    access.asked_for = access.asked_for || asks;
-    return asks;
+    access.asked_for = access.asked_for || access.storage_bytes >= kLeastAskedBytes;
   }
 
   // The operation can take the operand from memory.
   bool Takes(const OpProgram& op, const OperandProgram& operand) const {
     const Format format = FormatOfOperand(operand);
-    return op.kind == simd::kKindF32 && format <= simd::kBf16 && stages_.with[0][0][format][op.kernel] != nullptr;
+    return op.kind == simd::kKindF32 && format <= simd::kBf16 && stages_.with[0][format][op.kernel] != nullptr;
   }
 
   void Binary(const OpProgram& op) {
@@ -262,7 +314,7 @@ class ChainBuilder {
     if (!InB(other) && Takes(op, other)) {
       const Format format = FormatOfOperand(other);
       ChainStep step = LoadStep(other);
-      step.code = stages_.with[order][step.asks ? 1 : 0][format][op.kernel];
+      step.code = stages_.with[order][format][op.kernel];
       step.spread = stages_.with_one[order][format][op.kernel];
       chain_.steps.push_back(step);
       return;
@@ -271,12 +323,48 @@ class ChainBuilder {
     Step(stages_.binary[op.kind][order][op.kernel]);
   }
 
+  // The condition goes to A, one of the others to B, the last one comes from memory.
+  void Choose(const OpProgram& op) {
+    const OperandProgram condition = Resolved(op.inputs[0]);
+    const OperandProgram yes = Resolved(op.inputs[1]);
+    const OperandProgram no = Resolved(op.inputs[2]);
+    const bool reversed = InA(no) || (!InA(yes) && InB(no));
+    const OperandProgram& kept = reversed ? no : yes;
+    const OperandProgram& other = reversed ? yes : no;
+    if (InA(kept) && !InB(kept)) {
+      Step(stages_.same);
+      holds_b_ = true;
+      b_ = kept;
+    }
+    Load(condition, 0);
+    Load(kept, 1);
+    const Format format = FormatOfOperand(other);
+    ChainStep step = LoadStep(other);
+    step.code = stages_.choose[reversed ? 1 : 0][format];
+    step.spread = stages_.choose_one[reversed ? 1 : 0][format];
+    chain_.steps.push_back(step);
+  }
+
+  void Reduce(const OpProgram& op) {
+    Load(Resolved(op.inputs[0]), 0);
+    ChainStep step;
+    step.memory = ChainStep::Memory::kReduce;
+    step.operand = op.output;
+    step.reduce = op.reduce;
+    step.result = op.result;
+    step.code = stages_.reduce[op.kind][op.reduce];
+    chain_.steps.push_back(step);
+    ++chain_.memories;
+    ++chain_.reductions;
+  }
+
   // Nothing up to the last reader of `local` needs B for something else.
   bool Pins(const OperandProgram& local) {
     if (pinned_ || !StaysInside(local)) return false;
     uint32_t left = reads_[local.index];
     for (uint32_t i = at_ + 1; i < chain_.last; ++i) {
       const OpProgram& op = program_.ops[i];
+      if (op.selects) return false;
       if (op.action == Action::kCompute && op.input_count == 2) {
         const OperandProgram x = Resolved(op.inputs[0]);
         const OperandProgram y = Resolved(op.inputs[1]);
@@ -313,7 +401,8 @@ class ChainBuilder {
     if (holds_b_ && (Same(b_, op.output) || (!local && b_.source == Source::kAccess))) holds_b_ = false;
     if (local) {
       const uint32_t next = at_ + 1 < chain_.last ? Reads(op.output, at_ + 1, at_ + 2) : 0;
-      if (reads_[op.output.index] == next && writes_[op.output.index] == 1) return;
+      const bool twice = next > 1 && program_.ops[at_ + 1].selects;
+      if (reads_[op.output.index] == next && writes_[op.output.index] == 1 && !twice) return;
       if (Pins(op.output)) {
         Step(stages_.same);
         holds_b_ = pinned_ = true;
@@ -336,6 +425,7 @@ class ChainBuilder {
         chain_.streams = true;
       }
     }
+    if (step.code == stages_.store[format]) NoteUse(to);
     chain_.steps.push_back(step);
     ++chain_.memories;
   }
@@ -350,6 +440,7 @@ class ChainBuilder {
   bool holds_b_ = false;
   bool pinned_ = false;  // B holds a local that is nowhere else
   uint32_t pinned_until_ = 0;
+  std::vector<uint32_t> reduced_;                            // locals that the chain's reductions make
   std::vector<std::pair<uint32_t, OperandProgram>> loaded_;  // locals that stand for memory
   OperandProgram a_;
   OperandProgram b_;

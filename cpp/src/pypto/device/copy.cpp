@@ -44,7 +44,7 @@ bool Apart(const Nest& nest) {
 // Streaming pays where a row holds some lines.
 constexpr int64_t kLeastStreamed = 256;
 
-void CopyRuns(const Nest& nest, const simd::KernelTable& kernels, bool streams) {
+void CopyRuns(const Nest& nest, const simd::KernelTable& kernels, bool streams, bool asks) {
   const int64_t n = nest.counts[nest.rank - 1];
   const int64_t bytes = nest.element_bytes[0];
   const bool runs = InnerStep(nest, 0) == 1 && InnerStep(nest, 1) == 1;
@@ -53,11 +53,11 @@ void CopyRuns(const Nest& nest, const simd::KernelTable& kernels, bool streams) 
         1, [&](const Pointers& at) { CopyRow(at[0], InnerStep(nest, 0), at[1], InnerStep(nest, 1), n, bytes); });
   }
   streams = streams && n * bytes >= kLeastStreamed;
-  if (nest.rank == 1) return kernels.copy_rows(nest.data[0], 0, nest.data[1], 0, 1, n * bytes, streams);
+  if (nest.rank == 1) return kernels.copy_rows(nest.data[0], 0, nest.data[1], 0, 1, n * bytes, streams, false);
   const int dim = nest.rank - 2;
   nest.ForEachOuter(2, [&](const Pointers& at) {
     kernels.copy_rows(at[0], nest.strides[0][dim] * bytes, at[1], nest.strides[1][dim] * bytes, nest.counts[dim],
-                      n * bytes, streams);
+                      n * bytes, streams, asks);
   });
 }
 
@@ -97,7 +97,7 @@ void RunCopy(const OpProgram& op, const simd::KernelTable& kernels, int rank, co
   if (views[0].format == views[1].format && fits) {
     const int turned = TurnedDim(nest);
     if (turned >= 0 && Apart(nest)) return CopyTurned(nest, turned, kernels, op.streams);
-    return CopyRuns(nest, kernels, op.streams);
+    return CopyRuns(nest, kernels, op.streams, op.asks);
   }
   ChunkBuffer buffer;
   ForEachChunk(nest, [&](const Pointers& at, int64_t n) {

@@ -11,6 +11,7 @@
 #include "pypto/device/direct_call.h"
 #include "pypto/device/formats.h"
 #include "pypto/device/op_program.h"
+#include "pypto/device/recompute.h"
 #include "pypto/device/scratch_layout.h"
 
 namespace pypto::device {
@@ -39,7 +40,9 @@ class LeafBuilder {
     for (const program::LeafOp& op : leaf_.ops) PYPTO_RETURN_IF_ERROR(Op(op));
     if (out_.kind == program::LeafKind::kCube) PYPTO_RETURN_IF_ERROR(Cube());
     FoldConstants();
+    SplitLocals();
     DropCopies(&out_);
+    RecomputeCheapValues(&out_);
     BuildChains(kernels_, &out_);
     PYPTO_RETURN_IF_ERROR(LayOutScratch(leaf_, kernels_, &out_));
     if (out_.kind == program::LeafKind::kVector) BindDirectCalls(kernels_, &out_);
@@ -107,8 +110,10 @@ class LeafBuilder {
         to_access ? out_.accesses[program.output.index].extents : out_.locals[program.output.index].extents;
     for (int dim = 0; dim < out_.rank; ++dim) program.varies[dim] = extents[dim] > 1;
     if ((program.action == Action::kCopy || program.action == Action::kWhole) && to_access) {
-      const uint32_t bytes = out_.accesses[program.output.index].element_bytes;
-      program.streams = Cells(extents) * bytes >= kLeastStreamedBytes;
+      const AccessProgram& access = out_.accesses[program.output.index];
+      const double bytes = Cells(extents) * access.element_bytes;
+      program.streams = std::max(bytes, access.is_parameter ? access.storage_bytes : 0) >= kLeastStreamedBytes;
+      program.asks = access.storage_bytes >= kLeastAskedBytes;
     }
     out_.ops.push_back(program);
     return base::OkStatus();
@@ -238,6 +243,27 @@ class LeafBuilder {
       return number.kind == NumberProgram::Kind::kConstant;
     });
     for (const NumberProgram& number : out_.numbers) out_.number_bits.push_back(number.bits);
+  }
+
+  // A local of the plan holds one value after another; here each value has one of its own, so that it is seen who reads
+  // it. Their places in the core's buffer follow from how long they live.
+  void SplitLocals() {
+    std::vector<uint32_t> now(out_.locals.size());
+    std::vector<bool> written(out_.locals.size());
+    for (uint32_t i = 0; i < now.size(); ++i) now[i] = i;
+    for (OpProgram& op : out_.ops) {
+      for (int i = 0; i < op.input_count; ++i) {
+        if (op.inputs[i].source == Source::kLocal) op.inputs[i].index = now[op.inputs[i].index];
+      }
+      if (op.output.source != Source::kLocal) continue;
+      const uint32_t local = op.output.index;
+      if (written[local]) {
+        now[local] = static_cast<uint32_t>(out_.locals.size());
+        out_.locals.push_back(LocalProgram(out_.locals[local]));
+      }
+      written[local] = true;
+      op.output.index = now[local];
+    }
   }
 
   void ListUses() {

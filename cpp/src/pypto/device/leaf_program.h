@@ -19,6 +19,8 @@ using Extents = std::array<int64_t, program::kMaxRank>;
 
 // Results of fewer bytes may stay in the caches, where the next reader finds them.
 inline constexpr double kLeastStreamedBytes = 12 << 20;
+// Memory of tensors of so many bytes is asked for before it is worked on.
+inline constexpr double kLeastAskedBytes = 512 << 10;
 
 // What an operand of an operation is.
 enum class Source : uint8_t { kAccess, kLocal, kNumber };
@@ -55,6 +57,7 @@ struct OpProgram {
   WholeFunction whole = nullptr;                 // kWhole
   bool selects = false;                          // kCompute: the first operand is a condition
   bool streams = false;                          // kCopy, kWhole: more is written than caches should keep
+  bool asks = false;                             // kCopy, kWhole: more than first-level caches hold
   std::array<bool, program::kMaxRank> varies{};  // dims in which the output has the leaf's extent
   std::string_view name;                         // of the operation
   uint32_t place = 0;
@@ -113,22 +116,27 @@ struct DirectCall {
 
 // One stage of a chain, and the memory it works on.
 struct ChainStep {
-  enum class Memory : uint8_t { kNone, kLoad, kStore };
+  enum class Memory : uint8_t { kNone, kLoad, kStore, kAsk, kReduce };
   Memory memory = Memory::kNone;
-  bool asks = false;                 // kLoad: for memory further on
-  OperandProgram operand;            // of kLoad and kStore
+  uint8_t part = 0;                  // kAsk: quarters of a row in front of what it asks for
+  simd::ReduceKernel reduce{};       // kReduce: of the rows that pass
+  simd::Format result = simd::kF32;  // kReduce: what the value is rounded to
+  OperandProgram operand;            // of kReduce: where its value goes
   simd::StageCode code = nullptr;    // for cells that lie side by side
   simd::StageCode spread = nullptr;  // kLoad: for one cell that serves a whole row
   uint64_t told = 0;                 // kNone: data of the stage
 };
 
-// Neighbouring element-wise operations on the same cells, in registers from one to the next.
+// Neighbouring element-wise operations on the same cells, in registers from one to the next, and reductions of their
+// rows.
 struct ChainProgram {
   uint32_t first = 0;  // operations [first, last)
   uint32_t last = 0;
-  uint32_t memories = 0;  // steps that work on memory
-  int64_t offset = 0;     // of its BoundChain in the scratch arena
-  bool streams = false;   // something is stored past the caches
+  uint32_t memories = 0;                         // steps that work on memory
+  uint32_t reductions = 0;                       // of them
+  std::array<bool, program::kMaxRank> varies{};  // dims in which its cells have the leaf's extent
+  int64_t offset = 0;                            // of its BoundChain in the scratch arena
+  bool streams = false;                          // something is stored past the caches
   std::vector<ChainStep> steps;
 };
 

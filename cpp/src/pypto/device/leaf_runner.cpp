@@ -278,7 +278,7 @@ class TileRunner {
     bound.whole = true;
     bound.room = room_;
     for (int dim = 0; dim < leaf_.rank; ++dim) {
-      const bool varies = leaf_.ops[chain.first].varies[dim];
+      const bool varies = chain.varies[dim];
       bound.end[dim] = varies ? begin_[dim] + cells[dim] : INT64_MAX;
       bound.whole = bound.whole && (!varies || cells[dim] == room_[dim]);
       for (size_t i = chain.first; bound.whole && varies && i < chain.last; ++i) {
@@ -292,7 +292,7 @@ class TileRunner {
       for (const ChainStep& step : chain.steps) {
         if (step.memory != ChainStep::Memory::kNone) views[count++] = View(step.operand);
       }
-      bound.Bind(chain, leaf_, cells, views);
+      bound.Bind(chain, leaf_, kernels_, cells, views);
     }
     return bound.state == BoundChain::State::kFits;
   }

@@ -101,18 +101,26 @@ class Reducer {
     return buffer;
   }
 
-  T ReduceRun(const std::byte* from) const {
-    alignas(64) T buffer[kChunk];
-    if (length_ <= kChunk) {
-      return Functions<T>::Row(kernels_, op_.reduce, LoadRun(from, length_, buffer), length_);
+  T ReduceBlock(const std::byte* from, int64_t n, T* buffer) const {
+    if constexpr (std::is_same_v<T, float>) {
+      const bool half = input_.format == simd::kF16 || input_.format == simd::kBf16;
+      if (half && axis_step_ == 1) {
+        const int which = input_.format == simd::kF16 ? 0 : 1;
+        return kernels_.reduce_half[which][op_.reduce](reinterpret_cast<const uint16_t*>(from), n);
+      }
     }
+    return Functions<T>::Row(kernels_, op_.reduce, LoadRun(from, n, buffer), n);
+  }
+
+  T ReduceRun(const std::byte* from) const {
+    alignas(64) T buffer[simd::kReduceBlock];
+    if (length_ <= simd::kReduceBlock) return ReduceBlock(from, length_, buffer);
     // A binary counter: level i holds the value of 2^i blocks.
     T levels[64];
     uint64_t blocks = 0;
-    for (int64_t first = 0; first < length_; first += kChunk) {
-      const int64_t part = std::min(kChunk, length_ - first);
-      const T* data = LoadRun(from + first * axis_step_ * input_.element_bytes, part, buffer);
-      T value = Functions<T>::Row(kernels_, op_.reduce, data, part);
+    for (int64_t first = 0; first < length_; first += simd::kReduceBlock) {
+      const int64_t part = std::min(simd::kReduceBlock, length_ - first);
+      T value = ReduceBlock(from + first * axis_step_ * input_.element_bytes, part, buffer);
       int level = 0;
       for (; (blocks >> level & 1) != 0; ++level) value = Combine(levels[level], value);
       levels[level] = value;
@@ -160,14 +168,14 @@ class Reducer {
     };
     for (int64_t row = 0; row < length_; row += kBlockRows) {
       T* out = blocks_in_group == 0 ? group : block;
-      ReduceBlock(from + row * axis_step_ * input_.element_bytes, std::min(kBlockRows, length_ - row), n, out);
+      ReduceRowsOfColumns(from + row * axis_step_ * input_.element_bytes, std::min(kBlockRows, length_ - row), n, out);
       if (out == block) add(group, block);
       if (++blocks_in_group == kBlockRows) close_group();
     }
     if (blocks_in_group > 0) close_group();
   }
 
-  void ReduceBlock(const std::byte* from, int64_t rows, int64_t n, T* out) const {
+  void ReduceRowsOfColumns(const std::byte* from, int64_t rows, int64_t n, T* out) const {
     const bool wide = input_.format == simd::kF32 || input_.format == simd::kI32;
     if (wide) {
       Functions<T>::Columns(kernels_, op_.reduce, out, reinterpret_cast<const T*>(from), axis_step_, rows, n);

@@ -121,10 +121,25 @@ bool MaySplit(const LeafProgram& program, int dim) {
   });
 }
 
+// Whether the leaf does nothing but change the place of cells: memory is all that it takes, and the kernels of copies
+// choose an order of their own.
+bool OnlyMoves(const LeafProgram& program) {
+  return program.ops.size() == 1 && program.ops[0].action == Action::kCopy &&
+         program.ops[0].inputs[0].source == Source::kAccess && program.ops[0].output.source == Source::kAccess;
+}
+
+// Whether it reads neighbours of a row from places apart.
+bool Turns(const LeafProgram& program) {
+  if (!OnlyMoves(program)) return false;
+  const AccessProgram& from = program.accesses[program.ops[0].inputs[0].index];
+  const int inner = program.rank - 1;
+  return from.extents[inner] > 1 && from.has_constant_strides && from.constant_strides[inner] != 1;
+}
+
 // Tiles that are parts of rows become as many tiles of whole rows, which memory is read fastest in; only where no cell
 // is shared between tiles.
 void StraightenTile(LeafProgram* program) {
-  if (program->rank < 2) return;
+  if (program->rank < 2 || Turns(*program)) return;
   const int inner = program->rank - 1;
   const int outer = inner - 1;
   const int64_t columns = program->extents[inner];
@@ -150,6 +165,7 @@ int64_t CellBytes(const LeafProgram& program, int64_t cells) {
 
 // Locals are handed on from operation to operation: outer dims are split first, until a block fits the cache.
 void ChooseBlock(LeafProgram* program) {
+  if (OnlyMoves(*program)) return;
   int64_t cells = 1;
   for (int dim = 0; dim < program->rank; ++dim) cells *= program->tile[dim];
   const bool chained =

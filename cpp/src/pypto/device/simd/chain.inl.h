@@ -198,17 +198,21 @@ PYPTO_SIMD_APART void ChainLoadTail(PYPTO_STAGE) {
   PYPTO_NEXT;
 }
 
-PYPTO_SIMD_INLINE void AskFor(const uint8_t* p, int64_t bytes) {
-  for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(p + line, 0, 2);
+// Asks for memory of a later block, as many bytes of it as the run's elements take there, halved kShift times.
+template <int64_t kBytes, int kShift>
+void ChainAsk(PYPTO_STAGE) {
+  const uint8_t* p = static_cast<const uint8_t*>(stage->data) + stage->ahead + ((at * kBytes) >> kShift);
+  constexpr int64_t kAsked = (kChainLanes * kBytes) >> kShift;
+  for (int64_t line = 0; line < kAsked; line += 64) __builtin_prefetch(p + line, 0, 2);
+  PYPTO_NEXT;
 }
 
-template <typename Cells, bool kToB, bool kAhead>
+template <typename Cells, bool kToB>
 void ChainLoad(PYPTO_STAGE) {
   if (left < kChainLanes) [[unlikely]]
     return ChainLoadTail<Cells, kToB>(PYPTO_PASSED);
   constexpr int64_t kBytes = kLanes * Cells::kBytes;
   const uint8_t* p = static_cast<const uint8_t*>(stage->data) + at * Cells::kBytes;
-  if constexpr (kAhead) AskFor(p + stage->ahead, 4 * kBytes);
   if constexpr (kToB) {
     b0 = Cells::Load(p), b1 = Cells::Load(p + kBytes), b2 = Cells::Load(p + 2 * kBytes),
     b3 = Cells::Load(p + 3 * kBytes);

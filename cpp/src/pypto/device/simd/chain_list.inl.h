@@ -11,10 +11,8 @@ PYPTO_SIMD_INLINE StageCode Code(ChainFunction function) { return reinterpret_ca
 // Of a format that lies in memory as Cells.
 template <typename Cells>
 void ListCells(ChainKernels* stages, Format format, bool fits) {
-  stages->load[0][0][format] = Code(ChainLoad<Cells, false, false>);
-  stages->load[0][1][format] = Code(ChainLoad<Cells, false, true>);
-  stages->load[1][0][format] = Code(ChainLoad<Cells, true, false>);
-  stages->load[1][1][format] = Code(ChainLoad<Cells, true, true>);
+  stages->load[0][format] = Code(ChainLoad<Cells, false>);
+  stages->load[1][format] = Code(ChainLoad<Cells, true>);
   stages->spread[0][format] = Code(ChainSpread<Cells, false>);
   stages->spread[1][format] = Code(ChainSpread<Cells, true>);
   stages->store[format] = Code(ChainStore<Cells>);
@@ -35,10 +33,8 @@ void ListBinary(StageCode* straight, StageCode* reversed) {
 
 template <typename Cells, typename Op>
 void ListWith(ChainKernels* stages, Format format, ElementwiseKernel kernel) {
-  stages->with[0][0][format][kernel] = Code(ChainWith<Cells, Op, false, false>);
-  stages->with[0][1][format][kernel] = Code(ChainWith<Cells, Op, false, true>);
-  stages->with[1][0][format][kernel] = Code(ChainWith<Cells, Op, true, false>);
-  stages->with[1][1][format][kernel] = Code(ChainWith<Cells, Op, true, true>);
+  stages->with[0][format][kernel] = Code(ChainWith<Cells, Op, false>);
+  stages->with[1][format][kernel] = Code(ChainWith<Cells, Op, true>);
   stages->with_one[0][format][kernel] = Code(ChainWithOne<Cells, Op, false>);
   stages->with_one[1][format][kernel] = Code(ChainWithOne<Cells, Op, true>);
 }
@@ -59,6 +55,28 @@ void ListOperations(ChainKernels* stages, Kind kind) {
 #define PYPTO_ROW_Unary(id) ListUnary<Op##id, T>(&stages->unary[kind][kElementwise##id]);
 #define PYPTO_ROW_Binary(id) \
   ListBinary<Op##id, T>(&stages->binary[kind][0][kElementwise##id], &stages->binary[kind][1][kElementwise##id]);
+#include "pypto/program/operation_rows.inc"
+}
+
+template <typename Cells>
+void ListChoices(ChainKernels* stages, Format format) {
+  stages->choose[0][format] = Code(ChainChoose<Cells, false>);
+  stages->choose[1][format] = Code(ChainChoose<Cells, true>);
+  stages->choose_one[0][format] = Code(ChainChooseOne<Cells, false>);
+  stages->choose_one[1][format] = Code(ChainChooseOne<Cells, true>);
+}
+
+template <int kShift>
+void ListAsks(ChainKernels* stages) {
+  stages->ask[kShift][0] = Code(ChainAsk<1, kShift>);
+  stages->ask[kShift][1] = Code(ChainAsk<2, kShift>);
+  stages->ask[kShift][2] = Code(ChainAsk<4, kShift>);
+}
+
+void ListReductions(ChainKernels* stages) {
+#define PYPTO_ROW_Reduction(id)                                                 \
+  stages->reduce[kKindF32][kReduce##id] = Code(ChainReduce<float, Reduce##id>); \
+  stages->reduce[kKindI32][kReduce##id] = Code(ChainReduce<int32_t, Reduce##id>);
 #include "pypto/program/operation_rows.inc"
 }
 
@@ -91,6 +109,10 @@ void ListStages(ChainKernels* stages) {
   ListAllWith<WideCells<float>>(stages, kF32);
   ListAllWith<HalfCells<Fp16>>(stages, kF16);
   ListAllWith<HalfCells<Bf16>>(stages, kBf16);
+  ListChoices<WideCells<float>>(stages, kF32);
+  ListChoices<HalfCells<Fp16>>(stages, kF16);
+  ListChoices<HalfCells<Bf16>>(stages, kBf16);
+  ListChoices<WideCells<int32_t>>(stages, kI32);
   ListOperations<float>(stages, kKindF32);
   ListOperations<int32_t>(stages, kKindI32);
   stages->round[kRoundHalfEven] = Code(ChainUnary<float, ToHalfEven>);
@@ -102,6 +124,10 @@ void ListStages(ChainKernels* stages) {
   stages->saturate = Code(ChainSaturate);
   stages->flag = Code(ChainUnary<float, FlagStage>);
   stages->widen = Code(ChainUnary<int32_t, WidenStage>);
+  ListAsks<0>(stages);
+  ListAsks<1>(stages);
+  ListAsks<2>(stages);
+  ListReductions(stages);
   stages->end = Code(ChainEnd);
 }
 

@@ -227,10 +227,34 @@ void RoundRow(void* data, int64_t n) {
   if (i < n) StorePart(x + i, Mode::Apply(LoadPart(x + i, n - i)), n - i);
 }
 
+#if defined(__AVX2__)
+// Toward zero; INT32_MIN for what does not fit.
+PYPTO_SIMD_INLINE VecI Truncated(VecF x) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<VecI>(_mm512_maskz_cvttps_epi32(0xffff, reinterpret_cast<__m512>(x)));
+#else
+  return reinterpret_cast<VecI>(_mm256_cvttps_epi32(reinterpret_cast<__m256>(x)));
+#endif
+}
+PYPTO_SIMD_INLINE bool AnyLowest(VecI x) {
+#if defined(__AVX512F__)
+  return _mm512_cmpeq_epi32_mask(reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(Splat(INT32_MIN))) != 0;
+#else
+  return AnyLane(x == INT32_MIN);
+#endif
+}
+#endif
+
 // Toward zero, modulo 2^32. An FP32 of at least 2^31 is its 24-bit significand shifted left.
 PYPTO_SIMD_INLINE VecI TruncateModulo(VecF x) {
+#if defined(__AVX2__)
+  const VecI truncated = Truncated(x);
+  if (!AnyLowest(truncated)) [[likely]]
+    return truncated;
+#else
   if (!AnyLane(~(Abs(x) < 2147483648.0F))) [[likely]]
     return __builtin_convertvector(x, VecI);
+#endif
   const VecU bits = AsBits(x);
   const VecI exponent = reinterpret_cast<VecI>((bits >> 23) & 0xffU);
   const VecI shift = exponent - 150;

@@ -124,12 +124,22 @@ struct GemmKernels {
   MultiplyFewFunction dot;
 };
 
-// Rows lie `row` bytes apart. What is streamed goes past the caches and is seen by other cores when the call returns.
+// Rows lie `row` bytes apart, bytes >= 1. What is streamed goes past the caches and is seen by other cores when the
+// call returns. With `asks`, memory of rows further on is asked for, also behind the last one.
 using CopyRowsFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
-                                  int64_t bytes, bool streamed);
+                                  int64_t bytes, bool streamed, bool asks);
 // out[column][row] = source[row][column]; the elements of a row stand side by side on both sides.
 using TransposeFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
                                    int64_t columns, bool streamed);
+
+// Long rows are reduced block by block; two blocks, two pairs of blocks and so on are combined as they are complete.
+inline constexpr int64_t kReduceBlock = 512;
+// A reduction of one row that a chain makes on its way.
+struct ChainReduction {
+  alignas(64) uint8_t lanes[64];  // one vector: the block that is not complete
+  uint32_t levels[48];            // level i: the value of 2^i blocks, where bit i of `blocks` is set
+  uint64_t blocks;                // that are complete; 0 before a row
+};
 
 // A chain of operations on runs of elements that stay in registers from one stage to the next. Stages work on two
 // operands, A and B. `code` is called by the run_chain of its own table only.
@@ -137,27 +147,34 @@ using StageCode = void (*)();
 struct Stage {
   StageCode code;
   void* data;     // memory that the stage works on: of the run's first element; or what the stage is told
-  int64_t ahead;  // bytes in front of a load that are asked for, for the second-level cache
+  int64_t ahead;  // of `ask`: bytes from the data to what is asked for
 };
 struct ChainKernels {
   // Null for formats whose elements are not computed with in 4 bytes, and for operations without a vector form.
-  StageCode load[2][2][kFormatCount];  // [0]: to A, [1]: to B; then [1]: memory further on is asked for
-  StageCode spread[2][kFormatCount];   // one element to all places of A or of B
-  StageCode store[kFormatCount];       // A, contiguous
-  StageCode stream[kFormatCount];      // the same past the caches; null where there is none
-  StageCode fit[kFormatCount];         // A to what the format can hold
-  StageCode same;                      // B = A
-  StageCode back;                      // A = B
-  // A = f(A, memory), then A = f(memory, A), for FP32, FP16 and BF16; then [1]: memory further on is asked for.
-  StageCode with[2][2][kBf16 + 1][kElementwiseCount];
+  StageCode load[2][kFormatCount];    // [0]: to A, [1]: to B
+  StageCode spread[2][kFormatCount];  // one element to all places of A or of B
+  StageCode store[kFormatCount];      // A, contiguous
+  StageCode stream[kFormatCount];     // the same past the caches; null where there is none
+  StageCode fit[kFormatCount];        // A to what the format can hold
+  StageCode same;                     // B = A
+  StageCode back;                     // A = B
+  // Memory further on is asked for, for the second-level cache, while a run goes through `at`: all of the bytes that
+  // the run's elements take there, half of them, a quarter; for elements of 1, 2 and 4 bytes.
+  StageCode ask[3][3];
+  // A = f(A, memory), then A = f(memory, A), for FP32, FP16 and BF16.
+  StageCode with[2][kBf16 + 1][kElementwiseCount];
   StageCode with_one[2][kBf16 + 1][kElementwiseCount];  // one element that serves all places
-  StageCode unary[2][kElementwiseCount];                // by kind; A = f(A)
-  StageCode binary[2][2][kElementwiseCount];            // by kind; A = f(A, B), then A = f(B, A)
+  // A = A != 0 ? B : memory, then A = A != 0 ? memory : B, of the kinds' own formats and of halves; one element.
+  StageCode choose[2][kFormatCount];
+  StageCode choose_one[2][kFormatCount];
+  StageCode unary[2][kElementwiseCount];      // by kind; A = f(A)
+  StageCode binary[2][2][kElementwiseCount];  // by kind; A = f(A, B), then A = f(B, A)
   StageCode round[kRoundCount];
-  StageCode truncate;  // to INT32, modulo 2^32
-  StageCode saturate;  // to INT32 within the limits that are the low and the high half of `data`
-  StageCode flag;      // FP32 to 0 or 1
-  StageCode widen;     // INT32 to FP32
+  StageCode truncate;                 // to INT32, modulo 2^32
+  StageCode saturate;                 // to INT32 within the limits that are the low and the high half of `data`
+  StageCode flag;                     // FP32 to 0 or 1
+  StageCode widen;                    // INT32 to FP32
+  StageCode reduce[2][kReduceCount];  // by kind: A goes into the ChainReduction that is the stage's data
   StageCode end;
 };
 
@@ -172,6 +189,7 @@ struct KernelTable {
 
   // One value from n >= 1 contiguous elements, in an order that n alone decides.
   float (*reduce_f32[kReduceCount])(const float* data, int64_t n);
+  float (*reduce_half[2][kReduceCount])(const uint16_t* data, int64_t n);  // FP16, BF16: the same of the widened ones
   int32_t (*reduce_i32[kReduceCount])(const int32_t* data, int64_t n);
   // out[j] = reduction over rows >= 1 of data[row * stride + j], rows in ascending order.
   void (*reduce_columns_f32[kReduceCount])(float* out, const float* data, int64_t stride, int64_t rows, int64_t n);
@@ -193,6 +211,8 @@ struct KernelTable {
 
   void (*list_stages)(ChainKernels* stages);
   void (*run_chain)(const Stage* stages, int64_t n);  // n >= 0 elements; the last stage is `end`
+  // The bits of the value of a row of n >= 1 elements; those of reduce_f32 and reduce_i32 for n <= kReduceBlock.
+  uint32_t (*finish_reduction[2][kReduceCount])(ChainReduction* reduction, int64_t n);
 
   CopyRowsFunction copy_rows;      // output and source apart
   TransposeFunction transpose[4];  // of elements of 1, 2, 4 and 8 bytes

@@ -61,8 +61,8 @@ constexpr float kTanhLimit = 9.02F;
 template <int kTerms>
 PYPTO_SIMD_INLINE VecF OddByTable(VecF x, const float (&table)[kTerms][16], float scale, float limit, float near) {
   constexpr float kMagic = 12582912.0F;  // 1.5 × 2^23: adding it rounds to an integer, which the low bits hold
-  const VecF inside = Clamped(x, -limit, limit);
-  const VecF magnitude = Abs(inside);
+  const VecF magnitude = reinterpret_cast<VecF>(
+      _mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(Splat(limit)), reinterpret_cast<__m512>(Abs(x))));
   const VecF shifted = magnitude * scale + kMagic;
   const VecF piece = shifted - kMagic;
   const VecF t = magnitude * scale - piece;
@@ -73,10 +73,10 @@ PYPTO_SIMD_INLINE VecF OddByTable(VecF x, const float (&table)[kTerms][16], floa
   VecF p = coefficients(kTerms - 1);
 #pragma GCC unroll 8
   for (int term = kTerms - 2; term >= 0; --term) p = p * t + coefficients(term);
-  const VecI close = piece < near;
-  const VecF factor = close ? inside : CopySign(Splat(1.0F), inside);
-  const VecF addend = close ? inside : VecF{};
-  return factor * p + addend;
+  const __mmask16 close =
+      _mm512_cmp_ps_mask(reinterpret_cast<__m512>(piece), reinterpret_cast<__m512>(Splat(near)), _CMP_LT_OQ);
+  const __m512 m = reinterpret_cast<__m512>(magnitude);
+  return CopySign(reinterpret_cast<VecF>(_mm512_mask_fmadd_ps(reinterpret_cast<__m512>(p), close, m, m)), x);
 }
 
 }  // namespace

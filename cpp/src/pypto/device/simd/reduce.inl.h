@@ -58,25 +58,44 @@ PYPTO_SIMD_INLINE auto AcrossLanes(V x) {
   return Halved<Op, kLanes / 2>(x);
 }
 
-// The first n lanes hold what lies at `data`, the others `rest`.
-template <typename T>
-PYPTO_SIMD_INLINE Vec<T> LoadOver(const T* data, int64_t n, Vec<T> rest) {
+// The first n lanes of x, the others of `rest`.
+template <typename V>
+PYPTO_SIMD_INLINE V Over(V x, int64_t n, V rest) {
   VecI lanes;
   for (int64_t i = 0; i < kLanes; ++i) lanes[i] = static_cast<int32_t>(i);
-  return lanes < static_cast<int32_t>(n) ? LoadPart(data, n) : rest;
+  return lanes < static_cast<int32_t>(n) ? x : rest;
+}
+
+// Four vectors go into the sum as one.
+template <typename Op, typename V>
+PYPTO_SIMD_INLINE V Joined(V sum, V a, V b, V c, V d) {
+  return Op::Apply(sum, Op::Apply(Op::Apply(a, b), Op::Apply(c, d)));
+}
+
+template <typename T>
+struct Elements {
+  const T* data;
+  PYPTO_SIMD_MEMBER Vec<T> At(int64_t i) const { return Load(data + i); }
+  PYPTO_SIMD_MEMBER Vec<T> PartAt(int64_t i, int64_t n) const { return LoadPart(data + i, n); }
+};
+
+// Of n elements that `source` loads.
+template <typename T, typename Op, typename Source>
+PYPTO_SIMD_INLINE T ReduceFrom(const Source& source, int64_t n) {
+  const Vec<T> identity = Splat(Op::Identity(T{}));
+  Vec<T> sum = identity;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    sum = Joined<Op>(sum, source.At(i), source.At(i + kLanes), source.At(i + 2 * kLanes), source.At(i + 3 * kLanes));
+  }
+  for (; i + kLanes <= n; i += kLanes) sum = Op::Apply(sum, source.At(i));
+  if (i < n) sum = Op::Apply(sum, Over(source.PartAt(i, n - i), n - i, identity));
+  return AcrossLanes<Op>(sum);
 }
 
 template <typename T, typename Op>
 T ReduceRow(const T* data, int64_t n) {
-  const Vec<T> identity = Splat(Op::Identity(T{}));
-  Vec<T> sums[4] = {identity, identity, identity, identity};
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-    for (int64_t lane = 0; lane < 4; ++lane) sums[lane] = Op::Apply(sums[lane], Load(data + i + lane * kLanes));
-  }
-  for (; i + kLanes <= n; i += kLanes) sums[0] = Op::Apply(sums[0], Load(data + i));
-  if (i < n) sums[1] = Op::Apply(sums[1], LoadOver(data + i, n - i, identity));
-  return AcrossLanes<Op>(Op::Apply(Op::Apply(sums[0], sums[1]), Op::Apply(sums[2], sums[3])));
+  return ReduceFrom<T, Op>(Elements<T>{data}, n);
 }
 
 template <typename T, typename Op>

@@ -30,10 +30,14 @@ constexpr void FillRows(RowsFunction* rows) {
 
 // Reduce<id> of every reduction.
 constexpr void FillReductions(KernelTable& table) {
-#define PYPTO_ROW_Reduction(id)                                             \
-  table.reduce_f32[kReduce##id] = ReduceRow<float, Reduce##id>;             \
-  table.reduce_i32[kReduce##id] = ReduceRow<int32_t, Reduce##id>;           \
-  table.reduce_columns_f32[kReduce##id] = ReduceColumns<float, Reduce##id>; \
+#define PYPTO_ROW_Reduction(id)                                                         \
+  table.reduce_f32[kReduce##id] = ReduceRow<float, Reduce##id>;                         \
+  table.reduce_half[0][kReduce##id] = ReduceHalves<Fp16, Reduce##id>;                   \
+  table.reduce_half[1][kReduce##id] = ReduceHalves<Bf16, Reduce##id>;                   \
+  table.reduce_i32[kReduce##id] = ReduceRow<int32_t, Reduce##id>;                       \
+  table.finish_reduction[kKindF32][kReduce##id] = FinishReduction<float, Reduce##id>;   \
+  table.finish_reduction[kKindI32][kReduce##id] = FinishReduction<int32_t, Reduce##id>; \
+  table.reduce_columns_f32[kReduce##id] = ReduceColumns<float, Reduce##id>;             \
   table.reduce_columns_i32[kReduce##id] = ReduceColumns<int32_t, Reduce##id>;
 #include "pypto/program/operation_rows.inc"
 }
@@ -56,6 +60,7 @@ constexpr KernelTable MakeTable() {
               nullptr, nullptr, FitInteger<int8_t>, FitBool, FitInteger<int16_t>, FitInteger<uint8_t>,
               FitInteger<uint16_t>, nullptr, FitUint32, nullptr},
       .reduce_f32 = {},
+      .reduce_half = {},
       .reduce_i32 = {},
       .reduce_columns_f32 = {},
       .reduce_columns_i32 = {},
@@ -70,6 +75,7 @@ constexpr KernelTable MakeTable() {
       .first_above = FirstAbove,
       .list_stages = ListStages,
       .run_chain = RunChainRow,
+      .finish_reduction = {},
       .copy_rows = CopyRows,
       .transpose = {Transpose<uint8_t>, Transpose<uint16_t>, Transpose<uint32_t>, Transpose<uint64_t>},
       .gemm_rows = kGemmRows,

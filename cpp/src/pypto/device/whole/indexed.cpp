@@ -204,10 +204,12 @@ void RunIndexSelect(const WholeArgs& args) {
   if (runs && args.rank == 2 && axis == 0) {
     const int64_t to_row = args.out.view.strides[0] * bytes;
     const int64_t from_row = x.view.strides[0] * bytes;
+    const int64_t row_bytes = cells[1] * bytes;
     for (int64_t i = 0; i < cells[0]; ++i) {
-      args.kernels.copy_rows(args.out.view.data + i * to_row, 0,
-                             x.view.data + indices[static_cast<size_t>(i)] * from_row, 0, 1, cells[1] * bytes,
-                             args.op.streams);
+      const std::byte* from = x.view.data + indices[static_cast<size_t>(i)] * from_row;
+      const std::byte* next = x.view.data + indices[static_cast<size_t>(std::min(i + 1, cells[0] - 1))] * from_row;
+      args.kernels.copy_rows(args.out.view.data + i * to_row, to_row, from, next - from, 1, row_bytes, args.op.streams,
+                             args.op.asks);
     }
     return;
   }
@@ -216,7 +218,7 @@ void RunIndexSelect(const WholeArgs& args) {
     if (axis != last) {
       const std::byte* from = x.At(Moved(at, axis, indices[static_cast<size_t>(at[axis])]), args.rank);
       if (runs) {
-        args.kernels.copy_rows(to, 0, from, 0, 1, cells[last] * bytes, args.op.streams);
+        args.kernels.copy_rows(to, 0, from, 0, 1, cells[last] * bytes, args.op.streams, false);
       } else {
         CopyCells(to, to_step, from, from_step, cells[last], bytes);
       }
