@@ -40,13 +40,98 @@ template <int kDistance, typename V, int... kIndex>
 PYPTO_SIMD_INLINE V AddLanes(V x, Indices<kIndex...>) {
   return x + __builtin_shufflevector(x, x, (kIndex ^ kDistance)...);
 }
-template <typename V>
-PYPTO_SIMD_INLINE auto TotalOf(V x) {
+// Where lane `index` of two vectors with lanes `distance` apart added comes from: the lane of the pair that lies lower,
+// from kLanes on in the second vector. Chosen so that one cheap instruction does it.
+constexpr int PairLane(int index, int distance) {
+  constexpr int kCount = static_cast<int>(kLanes);
+  if (distance == 4 && kCount == 16) return index / 8 * kCount + index / 4 % 2 * 8 + index % 4;
+  if (distance == 1) return index / 2 % 2 * kCount + index / 4 * 4 + index % 2 * 2;
+  return (index & distance) != 0 ? kCount + (index ^ distance) : index;
+}
+// Where TotalsOf leaves the sum of vector `index` of `count`.
+constexpr int TotalLane(int index, int count) {
+  constexpr int kCount = static_cast<int>(kLanes);
+  int lane = 0;
+  for (int distance = kCount / 2; distance > 0 && count > 1; distance /= 2, count /= 2) {
+    const int second = index / (count / 2) % 2;
+    const bool moves = (distance == 4 && kCount == 16) || distance == 1;
+    if (moves && (lane & distance * 2) != 0) lane = (lane ^ distance * 2) | distance;
+    lane |= second * (moves && distance * 2 < kCount ? distance * 2 : distance);
+  }
+  return lane;
+}
+
+template <int kDistance, typename V, int... kIndex>
+PYPTO_SIMD_INLINE V AddPairs(V u, V v, Indices<kIndex...>) {
+  return __builtin_shufflevector(u, v, PairLane(kIndex, kDistance)...) +
+         __builtin_shufflevector(u, v, (PairLane(kIndex, kDistance) + kDistance)...);
+}
+
+// The lanes of each of kCount vectors added up, all in the same order.
+template <int kCount, int kDistance = static_cast<int>(kLanes) / 2, typename V>
+PYPTO_SIMD_INLINE V TotalsOf(V* x) {
   using Each = typename MakeIndices<static_cast<int>(kLanes)>::Type;
-  if constexpr (kLanes >= 16) x = AddLanes<8>(x, Each());
-  if constexpr (kLanes >= 8) x = AddLanes<4>(x, Each());
-  x = AddLanes<2>(x, Each());
-  return AddLanes<1>(x, Each())[0];
+  if constexpr (kDistance == 0) {
+    return x[0];
+  } else if constexpr (kCount == 1) {
+    x[0] = AddLanes<kDistance>(x[0], Each());
+    return TotalsOf<1, kDistance / 2>(x);
+  } else {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount / 2; ++i) x[i] = AddPairs<kDistance>(x[i], x[i + kCount / 2], Each());
+    return TotalsOf<kCount / 2, kDistance / 2>(x);
+  }
+}
+
+// Sums kFirst and on of kCount.
+template <int kFirst, int kCount, typename V, int... kIndex>
+PYPTO_SIMD_INLINE V TotalsFrom(V x, Indices<kIndex...>) {
+  return __builtin_shufflevector(x, x, TotalLane((kFirst + kIndex) % kCount, kCount)...);
+}
+
+// kColumns sums, kFirst and on of kCount, to where the product goes: in one store of their size.
+template <int kColumns, int kFirst, int kCount, typename Sum, int... kIndex>
+PYPTO_SIMD_INLINE void StoreTotalsFrom(const GemmOutput& out, int64_t row, int64_t column, Sum totals,
+                                       Indices<kIndex...>) {
+  using Element = typename ElementOf<Sum>::Type;
+  typedef Element Part __attribute__((vector_size(kColumns * 4), aligned(4), may_alias));
+  if (out.format != kF16 && out.format != kBf16) [[likely]] {
+    Part part = __builtin_shufflevector(totals, totals, TotalLane(kFirst + kIndex, kCount)...);
+    if (out.from != nullptr) {
+      part += *reinterpret_cast<const Part*>(static_cast<const Element*>(out.from) + row * out.from_stride + column);
+    }
+    *reinterpret_cast<Part*>(static_cast<Element*>(out.to) + row * out.to_stride + column) = part;
+    return;
+  }
+  using Each = typename MakeIndices<static_cast<int>(kLanes)>::Type;
+  StoreSum(out, row, column, TotalsFrom<kFirst, kCount>(totals, Each()), kColumns);
+}
+
+// Rows [kRow, kRows) of a tile of sums, as many at a time as one vector holds the sums of.
+template <int kRow, int kRows, int kColumns, typename Sum>
+PYPTO_SIMD_INLINE void StoreTotals(const GemmOutput& out, int64_t row, int64_t column, const Sum (*sums)[kColumns]) {
+  using Each = typename MakeIndices<kColumns>::Type;
+  constexpr int kLeft = kRows - kRow;
+  constexpr int kFit = static_cast<int>(kLanes) / kColumns;
+  constexpr int kTaken = kLeft >= 3 && kFit >= 4 ? 4 : kLeft >= 2 && kFit >= 2 ? 2 : 1;
+  constexpr int kCount = kTaken * kColumns;
+  Sum parts[kCount] = {};
+#pragma GCC unroll 4
+  for (int i = 0; i < kTaken && i < kLeft; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) parts[i * kColumns + j] = sums[kRow + i][j];
+  }
+  const Sum totals = TotalsOf<kCount>(parts);
+  const auto store = [&]<int kAt>() __attribute__((always_inline)) {
+    if constexpr (kAt < kTaken && kAt < kLeft) {
+      StoreTotalsFrom<kColumns, kAt * kColumns, kCount>(out, row + kRow + kAt, column, totals, Each());
+    }
+  };
+  store.template operator()<0>();
+  store.template operator()<1>();
+  store.template operator()<2>();
+  store.template operator()<3>();
+  if constexpr (kTaken < kLeft) StoreTotals<kRow + kTaken, kRows, kColumns>(out, row, column, sums);
 }
 
 // Lines of B that a tile reads, and how far ahead lines are asked for.
@@ -88,11 +173,7 @@ void DotTile(const GemmOutput& out, int64_t row, int64_t column, const int32_t* 
     add([](const char* p) __attribute__((always_inline)) { return Units::Along(p); });
   }
   if (at < k) add([&](const char* p) { return AlongPart<Units>(p, Units::kBytes, k - at); });
-  for (int i = 0; i < kRows; ++i) {
-    Sum totals{};
-    for (int j = 0; j < kColumns; ++j) totals[j] = TotalOf(sums[i][j]);
-    StoreSum(out, row + i, column, totals, kColumns);
-  }
+  StoreTotals<0, kRows, kColumns>(out, row, column, sums);
 }
 
 template <typename Units, int kColumns>
