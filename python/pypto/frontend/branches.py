@@ -190,12 +190,7 @@ class BranchFlow:
             if old.is_linked:  # by another name
                 self.trace.facts.linked.add((self.ordinal, name))
                 raise Retrace
-            old.give_up(
-                f"the tensor was '{name}', which a branch of the if at line {self.meta.node.lineno} binds anew and "
-                "which is written into later; another name that stands for it cannot be used any more. Instead: bind a "
-                "pypto.clone before",
-                (self.ordinal, name),
-            )
+            old.give_up((self.ordinal, name))
 
     def _merge(self, name: str, a: Any, b: Any) -> Any:
         if carry.same_value(a, b):

@@ -127,11 +127,10 @@ class LoopAliases:
     def _linked_value(self, name: str, value: Tensor) -> Tensor:
         """The new value of a name that the loop writes into as well."""
         heads = [other for other, head in self._heads.items() if id(head) in value.identities()]
-        for other in heads:
-            if id(self._heads[other]) in self._outside:  # of a name whose tensor must be followed too
-                self.trace.facts.written.add((self.ordinal, other))
-                self.trace.starts_over = True
-        if not self._links.end(name, value):
+        lost = [other for other in heads if id(self._heads[other]) in self._outside]
+        if any(self.trace.facts.follow((self.ordinal, other)) for other in lost):  # their tensors are followed too
+            raise Retrace
+        if lost or not self._links.end(name, value):
             raise self.runtime.error(
                 ValueError,
                 f"'{name}' is bound anew in the pypto.loop and written into as well, and may be a tensor of before the "

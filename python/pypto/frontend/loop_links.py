@@ -107,9 +107,11 @@ class LoopLinks:
                 continue
             found.setdefault(id(each), []).append(conditions)
             if not any(each is tensor for tensor in self._outside[name].values()):
-                if each.ordinal not in self._known:
+                wanted = self._trace.facts.outside[self._ordinal, name]
+                if self._known.get(each.ordinal) is not each:
                     return False
-                self._trace.facts.outside[self._ordinal, name].append(each.ordinal)
+                if each.ordinal not in wanted:
+                    wanted.append(each.ordinal)
                 self._trace.starts_over = True
         for flag, tensor in self._outside[name].items():
             self._numbers.end_same(flag, any_of(self._trace, found.get(id(tensor), [])))

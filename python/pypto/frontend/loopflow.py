@@ -54,6 +54,7 @@ class LoopFlow(LoopAliases):
         self._fixed: dict[str, Any] = {}  # values that an iteration must leave as they are
         self._last: dict[str, Any] = {}  # values of names that the body binds first
         self._heads: dict[str, Tensor] = {}
+        self._held: list[Tensor] = []  # so that their ids stay theirs
         self._outside: dict[int, Tensor] = {}  # by id of a head: the tensor that the name held before the loop
         self._written: set[str] = set()  # names that the body writes into as well
         self._writes: dict[str, int] = {}  # of those tensors, when the loop began
@@ -118,11 +119,7 @@ class LoopFlow(LoopAliases):
         if not value.is_own or key in facts.linked:
             self._links.begin(name, value, self._entry)
         else:
-            value.give_up(
-                f"the tensor was '{name}', which the pypto.loop at line {self.meta.node.lineno} writes into and binds "
-                "anew; another name that stands for it cannot be used any more. Instead: bind a pypto.clone before",
-                key,
-            )
+            value.give_up(key)
             self._written.add(name)
 
     def _bound(self, name: str) -> Any:
@@ -224,6 +221,7 @@ class LoopFlow(LoopAliases):
                 head.set_valid(self._numbers.valid(name, variable.valid_exprs()))
                 if name not in self._first and name not in self._written and name not in self._links:
                     self._outside[id(head)] = split(self._entry[name], carry.UNBOUND)[0]
+                    self._held.append(head)
                 self._links.open_body(name, head)
                 self._heads[name] = head
                 self.names[name] = self._numbers.flagged(name, head, self._reason())

@@ -276,14 +276,11 @@ class Tensor(Linked, TensorMethods):
         """Writing into the object, though it is frozen, starts the trace over with that known."""
         self._thaw = tuple(dict.fromkeys((*self._thaw, key)))
 
-    def give_up(self, reason: str, key: tuple[int, str] | None = None) -> None:
-        """Makes any further use an error, because a loop writes into what only its own name shall stand for.
-
-        With a key it starts the trace over instead.
-        """
+    def give_up(self, key: tuple[int, str]) -> None:
+        """Says that only the name of the key stands for the tensor; any further use starts the trace over."""
         if self._frozen:
             self.writable()  # raises with the reason
-        self._gone, self._gone_key = reason, key
+        self._gone_key = key
 
     @property
     def is_variable(self) -> bool:
