@@ -241,6 +241,21 @@ def test_what_is_refused():
     )
 
 
+def test_too_many_ways_are_refused():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), k: T([1], INT32), out: T([4], FP32)):
+        p, q = x + 1, x + 2
+        for number in range(10):
+            one, other = p, q
+            if k[0] > number:
+                one, other = q, p
+            p, q = one, other
+        p[0:1] = x[1:2]
+        out[:] = p + q
+
+    refuse(kernel, "p[0:1] = x[1:2]", "the tensor may be others in more than 256 ways, depending on conditions, and")
+
+
 def test_many_conditions():
     @pypto.frontend.jit
     def kernel(x: T([4], FP32), k: T([1], INT32), out: T([4], FP32)):

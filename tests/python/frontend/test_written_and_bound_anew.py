@@ -311,4 +311,14 @@ def test_what_cannot_be_followed():
             acc = acc + x
         out[:] = acc
 
+    @pypto.frontend.jit
+    def held(x: T([4], FP32), out: T([4], FP32)):
+        others = [x + 2]
+        acc = x + 1
+        for _ in pypto.loop(3):
+            acc[0:2] = x[0:2]
+            acc = others[0]
+        out[:] = acc + others[0]
+
     refuse(kernel, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
+    refuse(held, "acc = others[0]", "may be a tensor of before the loop that cannot be followed", "acc = pypto.clone")
