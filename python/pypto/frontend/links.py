@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, to_expr
-from pypto.frontend.tracer import Retrace, Scope, Trace
+from pypto.frontend.tracer import Scope, Trace
 
 if TYPE_CHECKING:
     from pypto.frontend.tensor import Tensor
@@ -135,8 +135,11 @@ class Linked:
         if not self._links:
             primitive(self)
             return
-        if not self._frozen and any(self._trace.facts.follow(key) for key in self._thaw):
-            raise Retrace
+        noted = 0 if self._frozen else sum(self._trace.facts.follow(key) for key in self._thaw)
+        if noted:
+            self._trace.starts_over = True  # when it has seen everything else
+            primitive(self)
+            return
         ways: dict[int, tuple[Tensor, list[Conditions]]] = {}
         for other, conditions in self.paths():
             ways.setdefault(id(other), (other, []))[1].append(conditions)
