@@ -7,6 +7,7 @@ name and tensor a flag is carried; the tensor that the name has at the start of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pypto.frontend.links import Conditions, any_of
@@ -14,6 +15,17 @@ from pypto.frontend.numbers_carried import CarriedNumbers
 from pypto.frontend.symbolic import static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Trace
+
+_MOST_LEVELS = 4
+
+
+def _tensors_in(values: Iterable[Any], level: int = 0) -> Iterator[Tensor]:
+    """Tensors among the values and in the containers among them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple | dict) and level < _MOST_LEVELS:
+            yield from _tensors_in(value.values() if isinstance(value, dict) else value, level + 1)
 
 
 class LoopLinks:
@@ -31,8 +43,7 @@ class LoopLinks:
 
     def begin(self, name: str, value: Tensor | None, entry: dict[str, Any]) -> None:
         """The name starts the loop with a tensor that others may stand for, or unbound."""
-        tensors = [each for each in (*entry.values(), *self._trace.parameters.values()) if isinstance(each, Tensor)]
-        self._known = {each.ordinal: each for each in tensors}
+        self._known = {each.ordinal: each for each in _tensors_in([*entry.values(), *self._trace.parameters.values()])}
         wanted = self._trace.facts.outside.setdefault((self._ordinal, name), [])
         if value is not None:
             self._known[value.ordinal] = value

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
-from frontend_samples import refuse
+from frontend_samples import line_of, refuse
 
 import pypto
+from pypto import ir
 
 FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
 T = pypto.Tensor
@@ -215,6 +216,17 @@ def swapped(x, out, loop):
     one[2:3] = x[3:4] * 2
 
 
+def one_of_a_table(x, out, loop):
+    table = {"one": [x + 2, out + 3]}
+    acc = x + 1
+    for i in loop(4):
+        acc[0:2] = x[0:2] * 2
+        acc = table["one"][1]
+        if i == 2:
+            acc = table["one"][0]
+    out[:] = acc + table["one"][0] * 3 + table["one"][1] * 5
+
+
 def now_and_then(x, out, loop):
     for i in loop(4):
         if i == 2:
@@ -258,7 +270,7 @@ def held_in_a_list(x, out, loop):
 
 SHARED = [
     alias, inside, from_outside, parameter, both_carried, end_as_one, taken, swapped, now_and_then, in_two_loops,
-    whichever, held_in_a_list,
+    whichever, held_in_a_list, one_of_a_table,
 ]  # fmt: skip
 
 
@@ -311,14 +323,21 @@ def test_what_cannot_be_followed():
             acc = acc + x
         out[:] = acc
 
-    @pypto.frontend.jit
-    def held(x: T([4], FP32), out: T([4], FP32)):
-        others = [x + 2]
-        acc = x + 1
+    def looped(x, acc, pick):
         for _ in pypto.loop(3):
             acc[0:2] = x[0:2]
-            acc = others[0]
-        out[:] = acc + others[0]
+            acc = pick()
+        return acc
+
+    @pypto.frontend.jit
+    def held(x: T([4], FP32), out: T([4], FP32)):
+        other = x + 2
+        out[:] = looped(x, x + 1, lambda: other) + other
 
     refuse(kernel, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
-    refuse(held, "acc = others[0]", "may be a tensor of before the loop that cannot be followed", "acc = pypto.clone")
+    with pytest.raises(
+        pypto.CompileError, match="may be a tensor of before the loop that cannot be followed"
+    ) as caught:
+        ir.compile(held)
+    assert caught.value.lineno == line_of(looped, "acc = pick()")
+    assert "acc = pypto.clone(value)" in str(caught.value)
