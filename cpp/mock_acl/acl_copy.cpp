@@ -11,6 +11,7 @@ using mock::CallId;
 using mock::Context;
 using mock::Device;
 using mock::Enter;
+using mock::EnterFast;
 using mock::Fail;
 using mock::Instance;
 using mock::Location;
@@ -28,9 +29,7 @@ Location LocationOf(const void* pointer) {
 }
 
 // Device ranges must lie inside one block; about host memory nothing is known.
-aclError CheckRange(const Location& location, size_t bytes, const char* what) {
-  if (location.Resolve(bytes) != nullptr) [[likely]]
-    return kSuccess;
+[[gnu::cold]] aclError RefuseRange(const Location& location, size_t bytes, const char* what) {
   const auto block = location.memory->Find(location.address);
   if (!block) {
     return Fail(kErrorRtParamInvalid, "%s 0x%llx lies in no live block of device memory", what,
@@ -41,24 +40,35 @@ aclError CheckRange(const Location& location, size_t bytes, const char* what) {
               static_cast<unsigned long long>(block->bytes));
 }
 
+// `at` becomes where the bytes are.
+aclError CheckRange(const Location& location, size_t bytes, const char* what, std::byte** at) {
+  *at = location.Resolve(bytes);
+  return *at != nullptr ? kSuccess : RefuseRange(location, bytes, what);
+}
+
 struct Copy {
   Location destination;
   Location source;
   size_t bytes = 0;
+  std::byte* to = nullptr;  // where the bytes are now: a queued copy looks again
+  std::byte* from = nullptr;
 };
 
 // Everything that synchronous and queued copies check alike.
-aclError Prepare(void* destination, size_t room, const void* source, size_t bytes, aclrtMemcpyKind kind, Copy* copy) {
+[[gnu::always_inline]] inline aclError Prepare(void* destination, size_t room, const void* source, size_t bytes,
+                                               aclrtMemcpyKind kind, Copy* copy) {
   MOCK_REQUIRE(destination);
   MOCK_REQUIRE(source);
-  if (kind > kMemcpyHostToBufferToDevice) {
+  if (kind > kMemcpyHostToBufferToDevice) [[unlikely]] {
     return Fail(kErrorInvalidParam, "copy kind %u is not for this function", unsigned{kind});
   }
-  if (bytes > room) return Fail(kErrorRtParamInvalid, "%zu bytes do not fit into %zu", bytes, room);
-  *copy = {LocationOf(destination), LocationOf(source), bytes};
-  aclError code = CheckRange(copy->destination, bytes, "destination");
-  if (code == kSuccess) code = CheckRange(copy->source, bytes, "source");
-  return code;
+  if (bytes > room) [[unlikely]]
+    return Fail(kErrorRtParamInvalid, "%zu bytes do not fit into %zu", bytes, room);
+  copy->destination = LocationOf(destination);
+  copy->source = LocationOf(source);
+  copy->bytes = bytes;
+  const aclError code = CheckRange(copy->destination, bytes, "destination", &copy->to);
+  return code == kSuccess ? CheckRange(copy->source, bytes, "source", &copy->from) : code;
 }
 
 bool DirectionIs(const Copy& copy, aclrtMemcpyKind kind) {
@@ -74,8 +84,13 @@ bool DirectionIs(const Copy& copy, aclrtMemcpyKind kind) {
   }
 }
 
-void CopyNow(const Copy& copy) {
-  Instance::Get().CopyBytes(copy.destination.Resolve(copy.bytes), copy.source.Resolve(copy.bytes), copy.bytes);
+[[gnu::always_inline]] inline void CopyNow(const Copy& copy) {
+  constexpr size_t kSmall = size_t{64} << 10;
+  if (copy.bytes <= kSmall) {
+    std::memmove(copy.to, copy.from, copy.bytes);
+  } else {
+    Instance::Get().CopyBytes(copy.to, copy.from, copy.bytes);
+  }
 }
 
 aclError Queue(Stream& stream, const Copy& copy) {
@@ -94,7 +109,7 @@ aclError QueueCaptured(Stream& stream, const Copy& copy) {
     if (!stream.ReserveArguments(task, copy.bytes)) {
       return Fail(kErrorRtMemoryAllocation, "no room to hold %zu bytes of the caller", copy.bytes);
     }
-    base::BulkCopy(task.arguments, copy.source.Resolve(copy.bytes), copy.bytes);
+    base::BulkCopy(task.arguments, copy.from, copy.bytes);
     task.kind = Task::Kind::kCopy;
     task.destination = copy.destination;
     task.source = {reinterpret_cast<uint64_t>(task.arguments), nullptr};
@@ -115,11 +130,14 @@ aclError CopyOnStream(Stream& stream, const Copy& copy, aclrtMemcpyKind kind) {
   const bool queued =
       host.memory != nullptr || Instance::Get().host_memory.Pinned(host.Resolve(copy.bytes), copy.bytes);
   if (queued) return Queue(stream, copy);
-  // Pageable host memory: the stream is drained and the copy done at once.
-  const aclError code = stream.Synchronize(mock::kNoDeadline);
+  // Pageable host memory: the stream is drained and the copy done at once. What ran may have freed the memory.
+  aclError code = stream.Synchronize(mock::kNoDeadline);
   if (code != kSuccess) return mock::ReportStream(stream, code);
-  CopyNow(copy);
-  return kSuccess;
+  Copy now = copy;
+  code = CheckRange(now.destination, now.bytes, "destination", &now.to);
+  if (code == kSuccess) code = CheckRange(now.source, now.bytes, "source", &now.from);
+  if (code == kSuccess) CopyNow(now);
+  return code;
 }
 
 aclError PrepareFill(void* pointer, size_t room, size_t bytes, Location* location) {
@@ -129,7 +147,8 @@ aclError PrepareFill(void* pointer, size_t room, size_t bytes, Location* locatio
   if (location->memory == nullptr && !Instance::Get().host_memory.Pinned(pointer, bytes)) {
     return Fail(kErrorRtParamInvalid, "%p is neither device memory nor host memory of ACL", pointer);
   }
-  return CheckRange(*location, bytes, "destination");
+  std::byte* at = nullptr;
+  return CheckRange(*location, bytes, "destination", &at);
 }
 
 }  // namespace
@@ -137,18 +156,21 @@ aclError PrepareFill(void* pointer, size_t room, size_t bytes, Location* locatio
 extern "C" {
 
 aclError aclrtMemcpy(void* destination, size_t room, const void* source, size_t bytes, aclrtMemcpyKind kind) {
-  return Enter(
+  return EnterFast(
       CallId::aclrtMemcpy,
-      [&](ThreadState& thread) {
-        Context* context = nullptr;
-        aclError code = mock::ResolveContext(thread, &context);
-        if (code != kSuccess || bytes == 0) return code;
-        Copy copy;
-        code = Prepare(destination, room, source, bytes, kind, &copy);
-        // The kind is a hint here: where the pointers point decides.
-        if (code == kSuccess) CopyNow(copy);
-        return code;
-      },
+      [](ThreadState& thread, void* to, size_t room_bytes, const void* from, size_t size, aclrtMemcpyKind hint)
+          __attribute__((always_inline)) -> aclError {
+            Context* context = nullptr;
+            aclError code = mock::ResolveContext(thread, &context);
+            if (code != kSuccess || size == 0) [[unlikely]]
+              return code;
+            Copy copy;
+            code = Prepare(to, room_bytes, from, size, hint, &copy);
+            // The kind is a hint here: where the pointers point decides.
+            if (code == kSuccess) [[likely]]
+              CopyNow(copy);
+            return code;
+          },
       destination, room, source, bytes, kind);
 }
 

@@ -110,7 +110,22 @@ aclError CheckPlaceHolders(const aclrtPlaceHolderInfo* holders, size_t count, si
   return kSuccess;
 }
 
-// Captures the argument bytes, writes the device addresses of data sent along into them, and queues.
+// Takes the argument bytes and writes the device addresses of data sent along into them.
+[[gnu::noinline]] aclError Capture(Stream& stream, Task& task, const void* arguments, size_t bytes,
+                                   const aclrtPlaceHolderInfo* holders, size_t holder_count) {
+  if (!stream.ReserveArguments(task, bytes)) [[unlikely]] {
+    return Fail(kErrorRtMemoryAllocation, "no room for %zu argument bytes", bytes);
+  }
+  std::memcpy(task.arguments, arguments, bytes);
+  for (size_t i = 0; i < holder_count; ++i) {
+    const uint64_t address = task.argument_address + holders[i].dataOffset;
+    std::memcpy(task.arguments + holders[i].addrOffset, &address, kPointerBytes);
+  }
+  task.captured_bytes = holder_count == 0 ? bytes : 0;
+  return kSuccess;
+}
+
+// Captures the argument bytes and queues.
 [[gnu::always_inline]] inline aclError LaunchCaptured(const Launch& launch, const void* arguments, size_t bytes,
                                                       const aclrtPlaceHolderInfo* holders, size_t holder_count) {
   Stream& stream = *launch.stream;
@@ -118,15 +133,9 @@ aclError CheckPlaceHolders(const aclrtPlaceHolderInfo* holders, size_t count, si
     // The same bytes as in the last launch from here stay where they are.
     const bool there = task.captured_bytes == bytes && std::memcmp(task.arguments, arguments, bytes) == 0;
     if (!there || holder_count != 0) {
-      if (!stream.ReserveArguments(task, bytes)) [[unlikely]] {
-        return Fail(kErrorRtMemoryAllocation, "no room for %zu argument bytes", bytes);
-      }
-      std::memcpy(task.arguments, arguments, bytes);
-      for (size_t i = 0; i < holder_count; ++i) {
-        const uint64_t address = task.argument_address + holders[i].dataOffset;
-        std::memcpy(task.arguments + holders[i].addrOffset, &address, kPointerBytes);
-      }
-      task.captured_bytes = holder_count == 0 ? bytes : 0;
+      const aclError code = Capture(stream, task, arguments, bytes, holders, holder_count);
+      if (code != kSuccess) [[unlikely]]
+        return code;
     }
     task.kind = Task::Kind::kLaunch;
     task.function = launch.function;

@@ -50,18 +50,16 @@ class Device {
     return code;
   }
   // The launch as a whole, when it is a short one that the cores have run before. False: nothing was done.
-  bool RunAgain(Stream* stream, const KernelImage& image, const LaunchBytes& arguments,
-                const std::atomic<bool>& abort) {
+  bool RunAgain(Stream* stream, const KernelImage& image, const LaunchBytes& arguments) {
     AcquireCores(stream);
-    const bool ran = RunOnCoresAgain(image, arguments, abort);
+    const bool ran = RunOnCoresAgain(image, arguments);
     running_.Release();
     return ran;
   }
   // The same for a stream whose execution lock is in the state for short launches: where no other stream has run a
   // kernel, that lock guards the cores. Never waits.
-  bool RunShort(const Stream* stream, const KernelImage& image, const LaunchBytes& arguments,
-                const std::atomic<bool>& abort) {
-    return alone_.load(std::memory_order_seq_cst) == stream && RunOnCoresAgain(image, arguments, abort);
+  bool RunShort(const Stream* stream, const KernelImage& image, const LaunchBytes& arguments) {
+    return alone_.load(std::memory_order_seq_cst) == stream && RunOnCoresAgain(image, arguments);
   }
   // The stream is closed and runs nothing.
   void Forget(Stream* stream) noexcept { alone_.compare_exchange_strong(stream, nullptr); }
@@ -89,11 +87,10 @@ class Device {
   }
   // With running_ held: the first stream runs alone, until a second one comes.
   void LetIn(Stream* stream);
-  bool RunOnCoresAgain(const KernelImage& image, const LaunchBytes& arguments,
-                       const std::atomic<bool>& abort) noexcept {
+  bool RunOnCoresAgain(const KernelImage& image, const LaunchBytes& arguments) noexcept {
     if (kernel_faults.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return false;
-    const bool ran = cores_->RunAgain(image, arguments, *memory_, abort);
+    const bool ran = cores_->RunAgain(image, arguments, *memory_);
     if (ran) [[likely]]
       CountKernel();
     return ran;

@@ -50,12 +50,11 @@ class EngineCores final : public KernelCores {
     return outcome.acl_code;
   }
 
-  bool RunAgain(const KernelImage& image, const LaunchBytes& arguments, const DeviceMemory& memory,
-                const std::atomic<bool>& abort) noexcept override {
+  bool RunAgain(const KernelImage& image, const LaunchBytes& arguments, const DeviceMemory& memory) noexcept override {
     if (image.on_host()) [[unlikely]]
       return false;
     const auto& program = static_cast<const ProgramImage&>(image);
-    return engine_->RunAgain(program.executable(), arguments.bytes, {memory.epoch(), arguments.version}, &abort);
+    return engine_->RunAgain(program.executable(), arguments.bytes, {memory.epoch(), arguments.version});
   }
 
  private:

@@ -49,9 +49,10 @@ class KernelCores {
   // aclError of the failure and its text.
   virtual int32_t Run(const KernelImage& image, std::string_view kernel, uint32_t blocks, const LaunchBytes& arguments,
                       const DeviceMemory& memory, const std::atomic<bool>& abort, std::string* message) = 0;
-  // The same for a launch whose block came before, when it is short. False: nothing was done, Run is to be called.
-  virtual bool RunAgain(const KernelImage& image, const LaunchBytes& arguments, const DeviceMemory& memory,
-                        const std::atomic<bool>& abort) noexcept = 0;
+  // The same for a launch whose block came before, when it is short: once begun it is not aborted. False: nothing was
+  // done, Run is to be called.
+  virtual bool RunAgain(const KernelImage& image, const LaunchBytes& arguments,
+                        const DeviceMemory& memory) noexcept = 0;
 };
 
 // kProgramFormat when the bytes are no image, kUnsupported when it was made for another chip than `soc`; an empty `soc`

@@ -102,7 +102,7 @@ bool Stream::discarding() const noexcept {
     return false;
   Device& device = *context_->device;
   const LaunchBytes block{{task.arguments, task.argument_bytes}, task.argument_version};
-  if (!device.RunShort(this, *task.function->image, block, abort_)) return false;
+  if (!device.RunShort(this, *task.function->image, block)) return false;
   head_.store(target, std::memory_order_release);
   progress_.NotifyCheap();
   return true;
@@ -226,7 +226,7 @@ void Stream::RunLaunch(Task& task) {
   }
   const LaunchBytes block{{arguments, task.argument_bytes},
                           task.device_arguments == 0 ? task.argument_version : uint64_t{0}};
-  if (device.RunAgain(this, *task.function->image, block, abort_)) [[likely]]
+  if (device.RunAgain(this, *task.function->image, block)) [[likely]]
     return;
   std::string message;
   const int32_t code =

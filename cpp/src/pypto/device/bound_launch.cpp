@@ -32,6 +32,7 @@ void BoundLaunch::Update(std::span<const std::byte> block, MemoryState state, La
     bound_ = Bind(launch, tasks, kernels);
     too_much_ = !bound_;
     figures_ = *statistics_;
+    uses_pools_ = figures_.peak_bytes != decltype(figures_.peak_bytes){};
     copies_ = launch.header().parallelism;
     return;
   }

@@ -71,6 +71,7 @@ class BoundLaunch {
   program::LaunchStatistics* statistics_ = nullptr;
   program::LaunchStatistics figures_;  // as the bound run left them
   uint32_t copies_ = 0;                // of the workspace
+  bool uses_pools_ = false;            // some peak is above 0
 };
 
 inline void BoundLaunch::WriteStatistics(uint64_t begin, uint32_t serial) const noexcept {
@@ -80,7 +81,7 @@ inline void BoundLaunch::WriteStatistics(uint64_t begin, uint32_t serial) const 
   to->launches += 1;
   to->begin_ticks = begin;
   std::memcpy(&to->ticks_per_second, &figures_.ticks_per_second, kFigureBytes);
-  for (size_t pool = 0; pool < figures_.peak_bytes.size(); ++pool) {
+  for (size_t pool = 0; uses_pools_ && pool < figures_.peak_bytes.size(); ++pool) {
     if (to->largest_peak_bytes[pool] < figures_.peak_bytes[pool])
       to->largest_peak_bytes[pool] = figures_.peak_bytes[pool];
   }

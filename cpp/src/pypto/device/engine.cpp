@@ -53,7 +53,7 @@ class CoreEngine final : public Engine {
   LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                     const std::atomic<bool>* abort) override {
     const MemoryState state = memory.state();
-    if (RunAgain(executable, block, state, abort)) return {};
+    if (!IsSet(abort) && RunAgain(executable, block, state)) return {};
     const uint64_t begin = base::Ticks();
     // Executables are made by Executable::Load only.
     const auto& program = static_cast<const LoadedExecutable&>(executable);
@@ -83,11 +83,10 @@ class CoreEngine final : public Engine {
     return {};
   }
 
-  bool RunAgain(const Executable& executable, std::span<const std::byte> block, MemoryState state,
-                const std::atomic<bool>* abort) noexcept override {
+  bool RunAgain(const Executable& executable, std::span<const std::byte> block, MemoryState state) noexcept override {
     const uint64_t begin = base::Ticks();
     Recording* last = recordings_.LastOf(static_cast<const LoadedExecutable&>(executable));
-    if (last == nullptr || !last->bound.Fits(block, state, scratch_.At(0)) || IsSet(abort)) return false;
+    if (last == nullptr || !last->bound.Fits(block, state, scratch_.At(0))) return false;
     last->bound.Run();
     Count(&replayed_);
     last->bound.WriteStatistics(begin, SerialOf(block));
@@ -249,10 +248,7 @@ class RefusingEngine final : public Engine {
                     const std::atomic<bool>*) override {
     return {kKernelFault, simd::ActiveKernels().error};
   }
-  bool RunAgain(const Executable&, std::span<const std::byte>, MemoryState,
-                const std::atomic<bool>*) noexcept override {
-    return false;
-  }
+  bool RunAgain(const Executable&, std::span<const std::byte>, MemoryState) noexcept override { return false; }
   EngineCounters counters() const noexcept override { return {}; }
 };
 

@@ -66,9 +66,8 @@ class Engine {
   virtual LaunchOutcome Run(const Executable& executable, std::span<const std::byte> block, const AddressMap& memory,
                             const std::atomic<bool>* abort) = 0;
   // The same for a launch that is a short list of calls and whose block, at the same place and with the same memory,
-  // has been run twice. False: nothing was done. Run looks for itself.
-  virtual bool RunAgain(const Executable& executable, std::span<const std::byte> block, MemoryState state,
-                        const std::atomic<bool>* abort) noexcept = 0;
+  // has been run twice. False: nothing was done. Run looks for itself. Nothing is aborted: the caller has looked.
+  virtual bool RunAgain(const Executable& executable, std::span<const std::byte> block, MemoryState state) noexcept = 0;
   // From any thread.
   virtual EngineCounters counters() const noexcept = 0;
 };
