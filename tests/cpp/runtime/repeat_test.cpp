@@ -33,6 +33,44 @@ TEST_F(RepeatTest, ResidentTensorsTakeNoMemory) {
   EXPECT_EQ(First(out), 3);
 }
 
+TEST_F(RepeatTest, AContextThatOtherCodeChangedIsFoundAtTheLaunch) {
+  const acl::Table& acl = library_.table();
+  const auto asked = [this] {
+    return SideDoor<decltype(mock_call_count)>("mock_call_count")("aclrtGetCurrentContext");
+  };
+  const TensorRef x = Resident(1);
+  const TensorRef y = Resident(2);
+  const TensorRef out = Resident(0);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(CallLong(Views({x.get(), y.get(), out.get()})).ok());
+  ASSERT_TRUE(Repeats({x.get(), y.get(), out.get()}));
+  const uint64_t before = asked();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(Repeats({x.get(), y.get(), out.get()}));
+  EXPECT_EQ(asked(), before);
+  void* own = nullptr;
+  ASSERT_EQ(acl.aclrtGetCurrentContext(&own), 0);
+  void* other = nullptr;
+  ASSERT_EQ(acl.aclrtCreateContext(&other, 0), 0);  // current from now on
+  const auto current = [&acl] {
+    void* context = nullptr;
+    EXPECT_EQ(acl.aclrtGetCurrentContext(&context), 0);
+    return context;
+  };
+  const uint64_t launches = worker_->GetCounters().launches;
+  EXPECT_FALSE(Repeats({x.get(), y.get(), out.get()}));
+  EXPECT_EQ(Leave({x.get(), y.get(), out.get()}), 0u);
+  EXPECT_EQ(worker_->GetCounters().launches, launches);
+  EXPECT_EQ(acl.aclGetRecentErrMsg(), nullptr);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(handle_->Call(Views({x.get(), y.get(), out.get()})).ok());
+    EXPECT_EQ(current(), other);
+  }
+  EXPECT_EQ(worker_->GetCounters().launches, launches + 3);
+  EXPECT_EQ(First(out), 3);
+  ASSERT_EQ(acl.aclrtSetCurrentContext(own), 0);
+  ASSERT_EQ(acl.aclrtDestroyContext(other), 0);
+  EXPECT_TRUE(Repeats({x.get(), y.get(), out.get()}));
+}
+
 TEST_F(RepeatTest, HostTensorsTakeNoMemoryWhereverTheyAre) {
   const TensorRef y = Resident(2);
   Floats x(kRows, 1);

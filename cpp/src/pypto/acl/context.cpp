@@ -8,6 +8,12 @@
 
 namespace pypto::acl {
 
+namespace detail {
+
+thread_local constinit void* found_current = nullptr;
+
+}  // namespace detail
+
 namespace {
 
 // A remembered context and the library that it belongs to. Without a lock: a forked child may find it at any point of
@@ -58,6 +64,7 @@ base::Result<ContextView> CurrentContext(const Table& table) {
 
 base::Status PutBack(const Table& table, ContextView former) {
   if (!former) return base::OkStatus();
+  ForgetCurrent();
   const aclError code = table.aclrtSetCurrentContext(former.raw());
   if (code == acl_abi::kErrorRtInvalidHandle || code == acl_abi::kErrorRtContextNull) {
     static_cast<void>(table.aclGetRecentErrMsg());
@@ -102,12 +109,14 @@ void ContextScope::Enter(aclError code, acl_abi::aclrtContext former, ContextVie
     status_ = known.status();
     return;
   }
+  ForgetCurrent();
   status_ = PYPTO_ACL_CALL(table_, aclrtSetCurrentContext, context.raw());
   if (status_.ok() && *known && (back == Back::kAlways || FindOwn(table_, *known) == nullptr)) former_ = *known;
 }
 
 void ContextScope::Leave() {
   if (!table_.usable()) return;
+  ForgetCurrent();
   // Tried twice: staying in a foreign context would make later work go to the wrong place.
   if (table_.aclrtSetCurrentContext(former_.raw()) != acl_abi::kSuccess) {
     static_cast<void>(table_.aclrtSetCurrentContext(former_.raw()));

@@ -31,6 +31,28 @@ PYPTO_API void ForgetOwnContext(const Table& table, ContextView context) noexcep
 // One that is remembered for the same library; empty when there is none.
 PYPTO_API ContextView AnyOwnContext(const Table& table) noexcept;
 
+namespace detail {
+// What IsCurrent found current in this thread, while nothing here has changed it since; null: nothing is known.
+extern thread_local constinit void* found_current [[gnu::tls_model("initial-exec")]];
+}  // namespace detail
+
+// Whether the context is current in this thread: asks the library, and keeps the answer yes for WasCurrent.
+inline bool IsCurrent(const Table& table, ContextView context) noexcept {
+  acl_abi::aclrtContext current = nullptr;
+  const bool is = table.aclrtGetCurrentContext(&current) == acl_abi::kSuccess && current == context.raw();
+  detail::found_current = is ? current : nullptr;
+  return is;
+}
+// Whether it was so when IsCurrent asked last. Other code of the process may have changed it since: only for a call
+// that the library refuses in another context, without an effect.
+inline bool WasCurrent(ContextView context) noexcept { return detail::found_current == context.raw(); }
+// Before this thread's context is changed, and after such a refusal.
+inline void ForgetCurrent() noexcept { detail::found_current = nullptr; }
+// Whether a call was refused because another context, or none, is current.
+inline bool RefusedByContext(aclError code) noexcept {
+  return code == acl_abi::kErrorRtContextNull || code == acl_abi::kErrorRtStreamContext;
+}
+
 // Makes a context current in this thread and puts the former one back at the end, so that a host framework's own
 // context is untouched. With no former context, or one of our own, the new one stays current: calls to the same worker
 // switch once.

@@ -98,7 +98,7 @@ class PYPTO_API Table {
 
 #define PYPTO_ACL_FUNCTION(need, return_type, name, ...)                          \
   template <typename... A>                                                        \
-  return_type name(A... arguments) const {                                        \
+  [[gnu::always_inline]] return_type name(A... arguments) const {                 \
     static_assert(std::is_invocable_v<acl_abi::function_types::name*, A...>,      \
                   "arguments do not fit the type of " #name " in functions.inc"); \
     return Invoke<CallId::name>(functions_.name, arguments...);                   \
@@ -107,7 +107,7 @@ class PYPTO_API Table {
 
  private:
   template <CallId kId, typename R, typename... P>
-  R Invoke(R (*function)(P...), std::type_identity_t<P>... arguments) const {
+  [[gnu::always_inline]] R Invoke(R (*function)(P...), std::type_identity_t<P>... arguments) const {
     if (chain_ == nullptr) [[likely]] {
       return function != nullptr ? function(arguments...) : Missing<R>();
     }
@@ -132,7 +132,7 @@ class PYPTO_API Table {
   }
 
   template <typename R, typename F, typename... A>
-  R InvokeLayered(CallId id, F function, A... arguments) const {
+  [[gnu::noinline, gnu::cold]] R InvokeLayered(CallId id, F function, A... arguments) const {
     const ArgumentView views[] = {MakeArgument(arguments)..., ArgumentView{}};
     Call call(id, views, sizeof...(A), std::is_same_v<R, aclError>);
     const size_t entered = chain_->Enter(call);

@@ -53,6 +53,7 @@ Result<std::unique_ptr<DeviceSession>> DeviceSession::OpenOn(acl::Session librar
     scope.emplace(table, session->context());
     PYPTO_RETURN_IF_ERROR(scope->status());
   } else {
+    acl::ForgetCurrent();
     PYPTO_RETURN_IF_ERROR(PYPTO_ACL_CALL(table, aclrtSetCurrentContext, session->context().raw()));
   }
   PYPTO_ASSIGN_OR_RETURN(session->stream_, acl::Stream::Create(table));
@@ -87,6 +88,7 @@ Status DeviceSession::Close() {
 // The context that is going to be destroyed must not stay current in this thread. With that of another worker in its
 // place that worker's calls here need no switch; but that one may be closing just now.
 Status DeviceSession::StepAside() {
+  acl::ForgetCurrent();
   const acl::ContextView other = acl::AnyOwnContext(table());
   if (other && table().aclrtSetCurrentContext(other.raw()) == acl_abi::kSuccess) return base::OkStatus();
   const acl::ContextView primary = device_.context();

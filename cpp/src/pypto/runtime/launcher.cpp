@@ -95,7 +95,7 @@ Status Launcher::Close(const Interrupt& interrupt) {
   task_block_ = 0;
   first.Attach(state_->programs().Release(std::exchange(program_, nullptr)));
   state_->RemoveLauncher(this);
-  prepared_ok_ = false;
+  prepared_ok_ = may_repeat_ = short_repeat_ = short_call_ = false;
   open_.store(false, std::memory_order_release);  // the last access: another thread may delete a closed one
   return first;
 }

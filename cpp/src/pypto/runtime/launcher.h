@@ -110,10 +110,13 @@ class Launcher {
   // One argument differs from that of the last call at most in where its host memory is, which is noted.
   bool TakeAgain(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
   bool HostIsAsBefore(const Prepared& prepared, const ParameterRule& rule, const ArgumentView& argument) const noexcept;
-  base::Status RunAgain();
-  bool ContextIsCurrent() const noexcept;
-  // Puts the block as it stands into the queue.
-  base::Status LaunchAgain();
+  // As far as is known: for calls that the library refuses when it is not so.
+  bool ContextMayBeCurrent() const noexcept;
+  // Puts the block as it stands into the queue. False: nothing was done, another context is current. `status` of these
+  // is ok and stays so when they succeed.
+  bool LaunchAgain(base::Status* status);
+  [[gnu::cold]] bool LaunchRefused(acl::aclError code, base::Status* status);
+  void WaitAgain(base::Status* status);
   bool IsShort() const noexcept;
   bool WritesOneHostTensor() const noexcept;
   // Checks and notes one argument. False: it does not fit.
@@ -172,8 +175,9 @@ class Launcher {
   std::atomic<bool> open_{true};
   bool prepared_ok_ = false;
   bool may_repeat_ = false;    // the block holds what the last Prepare put there, for resident tensors only
-  bool short_repeat_ = false;  // and TryRepeat may run it
+  bool short_repeat_ = false;  // and TryRepeat may run it; both only while this is open
   bool short_call_ = false;  // the block serves a short call with the same shapes and numbers once host data is put in
+  bool serial_is_new_ = false;  // no launch has had the one in the block
   acl_abi::aclrtFuncHandle function_ = nullptr;
   std::vector<Prepared> prepared_;
   std::vector<int64_t> symbols_;

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
+#include "pypto/acl/context.h"
 #include "pypto/acl/errors.h"
 #include "pypto/runtime/launcher.h"
 #include "pypto/runtime/trace.h"
@@ -52,11 +54,12 @@ bool Launcher::WritesOneHostTensor() const noexcept {
 }
 
 [[gnu::always_inline]] inline bool Launcher::StandsForShortCall() const noexcept {
-  return state_->IsQuiet() && is_open() && BlockStands();
+  return state_->IsQuiet() && BlockStands();
 }
 
 [[gnu::always_inline]] inline bool Launcher::FitsRepeat(std::span<ResidentTensor* const> tensors) const noexcept {
-  if (!short_repeat_ || tensors.size() != prepared_.size() || !StandsForShortCall()) return false;
+  const auto& head = *reinterpret_cast<const program::LaunchHeader*>(block_);
+  if (!short_repeat_ || tensors.size() != head.parameter_count || !StandsForShortCall()) return false;
   const uint64_t session = state_->registry().session();
   const Prepared* prepared = prepared_.data();
   for (const ResidentTensor* tensor : tensors) {
@@ -66,37 +69,48 @@ bool Launcher::WritesOneHostTensor() const noexcept {
   return true;
 }
 
-[[gnu::always_inline]] inline bool Launcher::ContextIsCurrent() const noexcept {
-  acl_abi::aclrtContext current = nullptr;
-  const acl::aclError code = table_.aclrtGetCurrentContext(&current);
-  return code == acl_abi::kSuccess && current == state_->session().context().raw();
-}
-
-[[gnu::always_inline]] inline Status Launcher::LaunchAgain() {
+[[gnu::always_inline]] inline bool Launcher::LaunchAgain(Status* status) {
   acl_abi::aclrtLaunchKernelCfg* const no_config = nullptr;
   acl_abi::aclrtPlaceHolderInfo* const no_holders = nullptr;
   const acl::aclError code = table_.aclrtLaunchKernelWithHostArgs(function_, 1u, state_->session().stream().raw(),
                                                                   no_config, block_, header().bytes, no_holders, 0u);
-  if (code != acl_abi::kSuccess) [[unlikely]] {
-    return state_->OnDeviceFailure(acl::ToStatus(table_, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
-  }
+  if (code != acl_abi::kSuccess) [[unlikely]]
+    return LaunchRefused(code, status);
   state_->MarkLaunched();
-  return base::OkStatus();
+  return true;
 }
 
-[[gnu::always_inline]] inline Status Launcher::RunAgain() {
-  PYPTO_RETURN_IF_ERROR(LaunchAgain());
+bool Launcher::LaunchRefused(acl::aclError code, Status* status) {
+  if (acl::RefusedByContext(code)) {
+    acl::ForgetCurrent();
+    // Its text must not turn up in the message of a later failure.
+    static_cast<void>(table_.aclGetRecentErrMsg());
+    return false;
+  }
+  *status = state_->OnDeviceFailure(acl::ToStatus(table_, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
+  return true;
+}
+
+[[gnu::always_inline]] inline void Launcher::WaitAgain(Status* status) {
   const acl::aclError code = table_.aclrtSynchronizeStream(state_->session().stream().raw());
   if (code != acl_abi::kSuccess) [[unlikely]] {
-    return Unfinished(WaitEnd::kFailed, acl::ToStatus(table_, code, acl::CallId::aclrtSynchronizeStream));
+    *status = Unfinished(WaitEnd::kFailed, acl::ToStatus(table_, code, acl::CallId::aclrtSynchronizeStream));
+    return;
   }
   state_->MarkIdle();
-  return base::OkStatus();
+}
+
+[[gnu::always_inline]] inline bool Launcher::ContextMayBeCurrent() const noexcept {
+  const acl::ContextView own = state_->session().context();
+  return acl::WasCurrent(own) || acl::IsCurrent(table_, own);
 }
 
 bool Launcher::TryRepeat(std::span<ResidentTensor* const> tensors, Status* status) {
-  if (!FitsRepeat(tensors) || !ContextIsCurrent()) return false;
-  *status = RunAgain();
+  if (!FitsRepeat(tensors) || !ContextMayBeCurrent()) return false;
+  serial_is_new_ = false;
+  if (!LaunchAgain(status)) return false;
+  if (status->ok()) [[likely]]
+    WaitAgain(status);
   return true;
 }
 
@@ -144,27 +158,34 @@ bool Launcher::TryRepeat(std::span<const ArgumentView> arguments, Status* status
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!TakeAgain(i, rules[i], arguments[i])) return false;
   }
-  if (!ContextIsCurrent()) return false;
+  // A copy that comes first goes where the current context is: no guess.
+  if (staged_in_.empty() ? !ContextMayBeCurrent() : !acl::IsCurrent(table_, state_->session().context())) return false;
   *status = CopyIn();
+  serial_is_new_ = false;
+  if (status->ok()) [[likely]] {
+    if (!LaunchAgain(status)) return false;
+  }
   if (status->ok()) [[likely]]
-    *status = RunAgain();
+    WaitAgain(status);
   if (status->ok()) [[likely]]
     *status = CopyOut();
   return true;
 }
 
 bool Launcher::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
-  if (!FitsRepeat(tensors) || !table_.is_mock() || !ContextIsCurrent()) return false;
-  header().serial = state_->NextSerial();
-  *status = LaunchAgain();
-  return true;
+  if (!FitsRepeat(tensors) || !table_.is_mock() || !ContextMayBeCurrent()) return false;
+  if (!std::exchange(serial_is_new_, false)) header().serial = state_->NextSerial();
+  return LaunchAgain(status);
 }
 
 bool Launcher::WaitLeft() {
-  if (!state_->CheckUsable().ok() || !ContextIsCurrent()) return false;
+  if (!state_->CheckUsable().ok() || !ContextMayBeCurrent()) return false;
   // A failure stays with the stream: it is found again with the record.
   if (table_.aclrtSynchronizeStream(state_->session().stream().raw()) != acl_abi::kSuccess) return false;
   state_->MarkIdle();
+  // Of the next one: a number that is written long before the block is read again costs nothing then.
+  header().serial = state_->NextSerial();
+  serial_is_new_ = true;
   return true;
 }
 

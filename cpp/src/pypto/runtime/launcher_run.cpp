@@ -146,6 +146,7 @@ Status Launcher::CopyOut() {
 
 Status Launcher::Launch() {
   const acl::Table& table = state_->table();
+  serial_is_new_ = false;
   if (table.launch_route() == acl::LaunchRoute::kKernelArgs) [[unlikely]] {
     PYPTO_RETURN_IF_ERROR(LaunchWithKernelArgs());
   } else {
