@@ -42,20 +42,21 @@ class ArgumentList {
   }
   std::span<const runtime::ArgumentView> views() const noexcept { return views_; }
 
- private:
-  static constexpr size_t kInPlace = 24;
-
   // The record of a live tensor of that worker, else null. The handle is compared again behind what it names: a slot
   // may be given to another tensor at any time, unless it belongs to a tensor of this worker.
   static runtime::ResidentTensor* TensorOf(uint64_t handle, uint64_t worker_id) noexcept {
     const Slot* slot = detail::FindSlot(handle);
-    if (slot == nullptr || handle == 0 || KindOf(handle) != Kind::kTensor) return nullptr;
+    if (slot == nullptr || KindOf(handle) != Kind::kTensor) return nullptr;
     if (slot->handle.load(std::memory_order_acquire) != handle) return nullptr;
     const uint64_t owner = slot->owner.load(std::memory_order_acquire);
     void* record = slot->record.load(std::memory_order_acquire);
     if (slot->handle.load(std::memory_order_relaxed) != handle || owner != worker_id) return nullptr;
     return static_cast<runtime::ResidentTensor*>(record);
   }
+
+ private:
+  static constexpr size_t kInPlace = 24;
+
   static const runtime::ArgumentView* ReadOther(const pypto_argument& argument, runtime::ArgumentView* view) noexcept;
   [[gnu::cold]] static pypto_status RefuseArgument(const pypto_argument& argument, size_t index, uint64_t worker_id);
   [[gnu::cold]] runtime::ArgumentView* Grow(size_t count);

@@ -36,24 +36,42 @@ pypto_status CheckArguments(const pypto_argument* arguments, size_t count) {
   return PYPTO_OK;
 }
 
-pypto_status Dispatch(Registration& registration, const pypto_argument* arguments, size_t count,
-                      const CallOptions& options) {
+namespace {
+
+bool IsPlain(const CallOptions& options) {
+  return options.times == nullptr && options.interrupt.should_stop == nullptr;
+}
+
+// The call that is the last one again, with resident tensors alone. False: nothing was done.
+[[gnu::always_inline]] inline bool RepeatResident(Registration& registration, const pypto_argument* arguments,
+                                                  size_t count, base::Status* status) {
+  constexpr size_t kMost = 8;
+  if (count > kMost) return false;
+  runtime::ResidentTensor* tensors[kMost];
+  const uint64_t worker_id = registration.worker().id();
+  for (size_t i = 0; i < count; ++i) {
+    if (arguments[i].kind != PYPTO_ARGUMENT_TENSOR) return false;
+    tensors[i] = ArgumentList::TensorOf(BitsOf(arguments[i].value.tensor), worker_id);
+    if (tensors[i] == nullptr) [[unlikely]]
+      return false;
+  }
+  return registration.TryRepeat({tensors, count}, status);
+}
+
+// Inside the worker.
+[[gnu::noinline]] pypto_status DispatchEntered(Registration& registration, const pypto_argument* arguments,
+                                               size_t count, const CallOptions& options) {
   ArgumentList list;
-  runtime::Worker& worker = registration.worker();
-  const runtime::WorkerEntry entry(worker);
-  const pypto_status read = list.Read(arguments, count, worker.id());
+  const pypto_status read = list.Read(arguments, count, registration.worker().id());
   if (read != PYPTO_OK) [[unlikely]]
     return read;
   base::Status repeated;
-  const bool plain = options.times == nullptr && options.interrupt.should_stop == nullptr;
-  if (plain && registration.TryRepeat(list.views(), &repeated)) return Report(repeated);
+  if (IsPlain(options) && registration.TryRepeat(list.views(), &repeated)) return Report(repeated);
   const base::Status prepared = registration.Prepare(list.views());
   if (!prepared.ok()) [[unlikely]]
     return Report(prepared);
   return Report(registration.Run(options));
 }
-
-namespace {
 
 pypto_status DispatchWithOptions(Registration& registration, const pypto_argument* arguments, size_t count,
                                  const pypto_launch_options* given) {
@@ -76,13 +94,24 @@ pypto_status DispatchWithOptions(Registration& registration, const pypto_argumen
 
 }  // namespace
 
+pypto_status Dispatch(Registration& registration, const pypto_argument* arguments, size_t count,
+                      const CallOptions& options) {
+  const runtime::WorkerEntry entry(registration.worker());
+  base::Status repeated;
+  if (IsPlain(options) && RepeatResident(registration, arguments, count, &repeated)) [[likely]]
+    return Report(repeated);
+  return DispatchEntered(registration, arguments, count, options);
+}
+
 pypto_status Launch(Registration& registration, const pypto_argument* arguments, size_t count,
                     const pypto_launch_options* options) {
   const pypto_status status = CheckArguments(arguments, count);
   if (status != PYPTO_OK) [[unlikely]]
     return status;
-  if (options != nullptr) return DispatchWithOptions(registration, arguments, count, options);
-  return Dispatch(registration, arguments, count, {});
+  if (options != nullptr) [[unlikely]]
+    return DispatchWithOptions(registration, arguments, count, options);
+  static const CallOptions plain;
+  return Dispatch(registration, arguments, count, plain);
 }
 
 }  // namespace pypto::capi
