@@ -18,9 +18,31 @@ void Arguments::Reserve(size_t count) {
   capacity_ = count;
 }
 
-HostTensor& Arguments::NextTensor() noexcept {
+inline HostTensor& Arguments::NextTensor() noexcept {
   constructed_ = size_ + 1;
   return *new (&tensors_[size_]) HostTensor();
+}
+
+namespace {
+
+bool IsWritten(const program::PlanParameter& parameter) noexcept {
+  return parameter.direction == program::Direction::kOut || parameter.direction == program::Direction::kInOut;
+}
+
+}  // namespace
+
+[[gnu::always_inline]] inline bool Arguments::AppendAs(const program::PlanParameter& parameter, PyObject* object) {
+  HostTensor& tensor = NextTensor();
+  if (IsDeviceTensor(object)) {
+    new (&views_[size_]) runtime::ArgumentView(runtime::ArgumentView::Resident(ResidentOf(object)));
+  } else if (ReadTorchFast(object, tensor)) [[likely]] {
+    new (&views_[size_]) runtime::ArgumentView(tensor.AsArgument());
+    if (IsWritten(parameter) && !ClaimWritten(size_, parameter.name.c_str())) return false;
+  } else if (!AppendOther(parameter, object, tensor)) {
+    return false;
+  }
+  ++size_;
+  return true;
 }
 
 bool Arguments::Read(const program::Plan& plan, PyObject* const* objects, size_t count) {
@@ -30,31 +52,22 @@ bool Arguments::Read(const program::Plan& plan, PyObject* const* objects, size_t
     return false;
   }
   Reserve(expected);
-  for (size_t i = 0; i < count; ++i) {
-    if (!Append(plan, objects[i])) return false;
+  const program::PlanParameter* parameter = plan.parameters.data();
+  for (size_t i = 0; i < count; ++i, ++parameter) {
+    if (!AppendAs(*parameter, objects[i])) return false;
   }
   return true;
 }
 
-bool Arguments::Append(const program::Plan& plan, PyObject* object) {
-  const program::PlanParameter& parameter = plan.parameters[size_];
-  HostTensor& tensor = NextTensor();
-  const bool written =
-      parameter.direction == program::Direction::kOut || parameter.direction == program::Direction::kInOut;
-  if (IsDeviceTensor(object)) {
-    views_[size_] = runtime::ArgumentView::Resident(ResidentOf(object));
-  } else if (ReadTorchFast(object, tensor)) {
-    views_[size_] = tensor.AsArgument();
-    if (written && !ClaimWritten(size_, parameter.name.c_str())) return false;
-  } else if (!parameter.is_tensor) {
-    if (!ReadScalar(parameter, object)) return false;
-  } else {
-    const TensorUse use = written ? TensorUse::kOutput : TensorUse::kInput;
-    if (!ReadHostTensor(object, use, parameter.name.c_str(), tensor)) return false;
-    views_[size_] = tensor.AsArgument();
-    if (written) written_.push_back(object);
-  }
-  ++size_;
+bool Arguments::Append(const program::Plan& plan, PyObject* object) { return AppendAs(plan.parameters[size_], object); }
+
+bool Arguments::AppendOther(const program::PlanParameter& parameter, PyObject* object, HostTensor& tensor) {
+  if (!parameter.is_tensor) return ReadScalar(parameter, object);
+  const bool written = IsWritten(parameter);
+  const TensorUse use = written ? TensorUse::kOutput : TensorUse::kInput;
+  if (!ReadHostTensor(object, use, parameter.name.c_str(), tensor)) return false;
+  views_[size_] = tensor.AsArgument();
+  if (written) written_.push_back(object);
   return true;
 }
 

@@ -50,6 +50,9 @@ class Arguments {
 
  private:
   void Reserve(size_t count);
+  bool AppendAs(const program::PlanParameter& parameter, PyObject* object);
+  // A number, or a tensor out of line.
+  bool AppendOther(const program::PlanParameter& parameter, PyObject* object, HostTensor& tensor);
   bool ReadScalar(const program::PlanParameter& parameter, PyObject* object);
   HostTensor& NextTensor() noexcept;
 

@@ -36,6 +36,22 @@ PyTypeObject* completion_type = nullptr;
 
 CompletionObject* Self(PyObject* object) noexcept { return reinterpret_cast<CompletionObject*>(object); }
 
+// Objects to be used again, all fields empty: a submitted launch allocates nothing. Under the GIL.
+constexpr size_t kMostSpares = 8;
+PyObject* spares[kMostSpares];
+size_t spare_count = 0;
+
+PyObject* TakeObject() {
+  if (spare_count == 0) {
+    PyObject* fresh = completion_type->tp_alloc(completion_type, 0);
+    if (fresh != nullptr) new (&Self(fresh)->completion) std::shared_ptr<runtime::Completion>();
+    return fresh;
+  }
+  PyObject* object = PyObject_Init(spares[--spare_count], completion_type);
+  PyObject_GC_Track(object);
+  return object;
+}
+
 // Lets go of the handle and the arguments of a launch that was left.
 void DropLeft(PyObject* object) {
   CompletionObject& self = *Self(object);
@@ -129,12 +145,18 @@ void Deallocate(PyObject* object) {
     if (Self(object)->written != nullptr && !NoteWrittenTensors(Self(object)->written)) PyErr_Clear();
     PyErr_Restore(kind, value, trace);
   }
-  Self(object)->completion.~shared_ptr();
+  Self(object)->completion.reset();
   Py_CLEAR(Self(object)->kept);
   Py_CLEAR(Self(object)->written);
   Py_CLEAR(Self(object)->result);
   DropLeft(object);
-  type->tp_free(object);
+  Self(object)->ticket = 0;
+  if (spare_count < kMostSpares) {
+    spares[spare_count++] = object;
+  } else {
+    Self(object)->completion.~shared_ptr();
+    type->tp_free(object);
+  }
   Py_DECREF(type);
 }
 
@@ -251,14 +273,14 @@ PyType_Spec spec = {
 
 PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* written,
                          PyObject* result) {
-  PyObject* object = completion_type->tp_alloc(completion_type, 0);
+  PyObject* object = TakeObject();
   if (object == nullptr) {
     Py_XDECREF(kept);
     Py_XDECREF(written);
     Py_XDECREF(result);
     return nullptr;
   }
-  new (&Self(object)->completion) std::shared_ptr<runtime::Completion>(std::move(completion));
+  Self(object)->completion = std::move(completion);
   Self(object)->kept = kept;
   Self(object)->written = written;
   Self(object)->result = result;
@@ -266,10 +288,9 @@ PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObje
 }
 
 PyObject* MakeLeftCompletion(PyObject* handle, PyObject* const* objects, size_t count) {
-  PyObject* object = completion_type->tp_alloc(completion_type, 0);
+  PyObject* object = TakeObject();
   if (object == nullptr) return nullptr;
   CompletionObject& self = *Self(object);
-  new (&self.completion) std::shared_ptr<runtime::Completion>();
   self.handle = Py_NewRef(handle);
   for (; self.held_count < count; ++self.held_count) self.held[self.held_count] = Py_NewRef(objects[self.held_count]);
   return object;

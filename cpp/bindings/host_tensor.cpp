@@ -70,6 +70,10 @@ void FindTorch() {
 
 bool DTypeOf(dlpack::DataType type, program::DType& out) noexcept {
   using program::DType;
+  if (type.code == dlpack::kFloat && type.bits == 32 && type.lanes == 1) [[likely]] {
+    out = DType::kFp32;
+    return true;
+  }
   if (type.lanes != 1) return false;
   switch (type.code << 8 | type.bits) {
     case dlpack::kFloat << 8 | 32: out = DType::kFp32; return true;

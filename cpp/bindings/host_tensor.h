@@ -13,12 +13,12 @@ namespace pypto::bindings {
 
 // One tensor as read; borrows from the Python object (or from `keep`, a normalised stand-in that it owns).
 struct HostTensor {
-  dlpack::Tensor tensor{};
+  dlpack::Tensor tensor;  // not set before it is read
   program::DType dtype = program::DType::kFp32;
   PyObject* keep = nullptr;
   PyObject* source = nullptr;  // borrowed: the object of torch that was read on the fast way
 
-  HostTensor() = default;
+  HostTensor() noexcept {}
   HostTensor(const HostTensor&) = delete;
   HostTensor& operator=(const HostTensor&) = delete;
   ~HostTensor() { Py_XDECREF(keep); }

@@ -1,6 +1,7 @@
 """A short submit that repeats the last call is left to its waiter: what is seen of it is what any submit shows."""
 
 import gc
+import sys
 import threading
 
 import pytest
@@ -77,6 +78,26 @@ def test_arguments_live_as_long_as_the_launch(worker, static_add_program):
     completion.wait()
     assert value_of(out) == 2.0
     assert worker.memory_info()["resident"] == held - 2 * out.nbytes
+
+
+def test_completions_that_are_used_again_hold_nothing_of_the_launch_before(left):
+    """More at a time than are kept, dropped before and after their end, in turn with ordinary ones."""
+    handle, x, y, out = left
+    held = [sys.getrefcount(thing) for thing in (handle, x, y, out)]
+    for rounds in range(3):
+        completions = [handle.submit(x, y, out) for _ in range(20)]
+        for completion in completions[rounds::2]:
+            assert completion.wait() is None
+        fresh = handle.submit(x, y)
+        assert torch.equal(fresh.result(), torch.full((16, 16), 3.0))
+        del completions, completion, fresh
+        handle(x, y, out)
+        last = handle.submit(x, y, out)
+        assert last.result() is None
+        assert last.done()
+        del last
+    gc.collect()
+    assert [sys.getrefcount(thing) for thing in (handle, x, y, out)] == held
 
 
 def test_other_calls_come_behind_it(worker, left):
