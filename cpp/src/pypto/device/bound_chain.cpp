@@ -100,17 +100,27 @@ void BoundChain::Run(const ChainProgram& chain, const simd::KernelTable& kernels
   for (uint32_t i = 0; i < chain.memories; ++i) {
     *place[i].cursor = place[i].moves ? pointers[place[i].access] : place[i].data;
   }
+  const auto advance = [&](int dim, int64_t steps) {
+    for (uint32_t i = 0; i < chain.memories; ++i) {
+      void*& data = *place[i].cursor;
+      data = static_cast<std::byte*>(data) + steps * place[i].strides[dim];
+    }
+  };
+  const int row_dim = rank - 2;
+  const int64_t rows = row_dim < 0 ? 1 : counts[row_dim];
   std::array<int64_t, program::kMaxRank> position{};
   for (;;) {
+    for (int64_t row = 1; row < rows; ++row) {
+      RunRow(chain, kernels);
+      advance(row_dim, 1);
+    }
     RunRow(chain, kernels);
-    int dim = rank - 2;
+    if (row_dim < 1) break;
+    advance(row_dim, 1 - rows);
+    int dim = row_dim - 1;
     for (; dim >= 0; --dim) {
       const bool wraps = ++position[dim] == counts[dim];
-      const int64_t steps = wraps ? 1 - counts[dim] : 1;
-      for (uint32_t i = 0; i < chain.memories; ++i) {
-        void*& data = *place[i].cursor;
-        data = static_cast<std::byte*>(data) + steps * place[i].strides[dim];
-      }
+      advance(dim, wraps ? 1 - counts[dim] : 1);
       if (!wraps) break;
       position[dim] = 0;
     }

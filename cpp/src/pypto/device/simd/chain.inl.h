@@ -302,13 +302,26 @@ void ChainStoreBrains(PYPTO_STAGE) {
   StoreHalves(p + 3 * kLanes, Bf16::NarrowNormal(a3));
   PYPTO_NEXT;
 }
+#endif
+
+#if defined(__AVX512F__)
+// To BF16 and back, for finite numbers.
+PYPTO_SIMD_INLINE VecF FittedBrains(VecF x) {
+  const __m512i bits = reinterpret_cast<__m512i>(x);
+  const __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+  const __m512i up = _mm512_maskz_add_epi32(0xffff, bits, _mm512_set1_epi32(0x7fff));
+  const __m512i rounded = _mm512_mask_add_epi32(up, odd, up, _mm512_set1_epi32(1));
+  return AsFloat(reinterpret_cast<VecU>(rounded) & 0xffff0000U);
+}
 
 void ChainFitBrains(PYPTO_STAGE) {
-  if (Bf16::HasSubnormal(a0, a1, a2, a3)) [[unlikely]] {
+  // An infinity or NaN shows in the sum.
+  constexpr int kSpecial = 0x01 | 0x80 | 0x08 | 0x10;
+  const VecF sum = (a0 + a1) + (a2 + a3);
+  if (_mm512_fpclass_ps_mask(reinterpret_cast<__m512>(sum), kSpecial) != 0) [[unlikely]] {
     return ChainFit<HalfCells<Bf16>>(PYPTO_PASSED);
   }
-  a0 = Bf16::Widen(Bf16::NarrowNormal(a0)), a1 = Bf16::Widen(Bf16::NarrowNormal(a1));
-  a2 = Bf16::Widen(Bf16::NarrowNormal(a2)), a3 = Bf16::Widen(Bf16::NarrowNormal(a3));
+  a0 = FittedBrains(a0), a1 = FittedBrains(a1), a2 = FittedBrains(a2), a3 = FittedBrains(a3);
   PYPTO_NEXT;
 }
 #endif

@@ -88,6 +88,8 @@ void ListStages(ChainKernels* stages) {
   ListCells<HalfCells<Bf16>>(stages, kBf16, true);
 #if defined(__AVX512BF16__)
   stages->store[kBf16] = Code(ChainStoreBrains);
+#endif
+#if defined(__AVX512F__)
   stages->fit[kBf16] = Code(ChainFitBrains);
 #endif
   ListCells<WideCells<int32_t>>(stages, kI32, false);
