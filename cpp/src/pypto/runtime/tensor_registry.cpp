@@ -23,11 +23,23 @@ TensorRef TensorRegistry::AddTensor(uint64_t address, uint64_t bytes, std::span<
   tensor->worker_id_ = worker_id_;
   tensor->queue_ = queue_;
   tensor->session_.store(session_, std::memory_order_relaxed);
-  entries_.emplace(address, Entry{bytes, tensor});
+  Add(address, Entry{bytes, tensor});
   return TensorRef::Adopt(tensor);
 }
 
-void TensorRegistry::AddRaw(uint64_t address, uint64_t bytes) { entries_.emplace(address, Entry{bytes, nullptr}); }
+void TensorRegistry::AddRaw(uint64_t address, uint64_t bytes) { Add(address, Entry{bytes, nullptr}); }
+
+void TensorRegistry::Add(uint64_t address, const Entry& entry) {
+  last_added_ = entries_.emplace_hint(after_erased_, address, entry);
+}
+
+void TensorRegistry::Erase(uint64_t address) {
+  const bool is_last = last_added_ != entries_.end() && last_added_->first == address;
+  const auto found = is_last ? last_added_ : entries_.find(address);
+  if (found == entries_.end()) return;
+  last_added_ = entries_.end();
+  after_erased_ = entries_.erase(found);
+}
 
 TensorRef TensorRegistry::MakeView(ResidentTensor& tensor, int64_t begin, int64_t end) {
   const uint64_t row_bytes = tensor.bytes() / static_cast<uint64_t>(tensor.shape()[0]);
@@ -47,13 +59,13 @@ TensorRef TensorRegistry::MakeView(ResidentTensor& tensor, int64_t begin, int64_
 void TensorRegistry::RemoveTensor(ResidentTensor& tensor) {
   tensor.state_.store(TensorState::kFreed, std::memory_order_relaxed);
   tensor.session_.store(0, std::memory_order_relaxed);
-  entries_.erase(tensor.address());
+  Erase(tensor.address());
 }
 
 Status TensorRegistry::RemoveRaw(uint64_t address) {
   const auto found = entries_.find(address);
   if (found != entries_.end() && found->second.tensor == nullptr) {
-    entries_.erase(found);
+    Erase(address);
     return base::OkStatus();
   }
   if (found != entries_.end()) {
@@ -132,7 +144,7 @@ std::vector<uint64_t> TensorRegistry::TakeDropped() {
   std::vector<uint64_t> addresses;
   for (ResidentTensor* tensor : queue_->Take()) {
     addresses.push_back(tensor->address());
-    entries_.erase(tensor->address());
+    Erase(tensor->address());
     delete tensor;
   }
   return addresses;
@@ -142,7 +154,7 @@ TensorRegistry::Held TensorRegistry::KillAll() {
   Held held;
   const std::lock_guard<std::mutex> lock(queue_->mutex());
   for (ResidentTensor* tensor : queue_->TakeLocked()) {
-    entries_.erase(tensor->address());
+    Erase(tensor->address());
     delete tensor;
   }
   for (const auto& [address, entry] : entries_) {
@@ -153,6 +165,7 @@ TensorRegistry::Held TensorRegistry::KillAll() {
     entry.tensor->session_.store(0, std::memory_order_relaxed);
   }
   entries_.clear();
+  last_added_ = after_erased_ = entries_.end();
   session_ = 0;
   return held;
 }

@@ -68,12 +68,17 @@ class TensorRegistry {
     ResidentTensor* tensor = nullptr;  // null: a raw buffer
   };
   std::map<uint64_t, Entry>::const_iterator Containing(uint64_t address) const;
+  void Add(uint64_t address, const Entry& entry);
+  void Erase(uint64_t address);
   static std::string DescribeEntry(uint64_t address, const Entry& entry);
 
   uint64_t worker_id_;
   uint64_t session_ = 0;
   std::shared_ptr<FreeQueue> queue_ = std::make_shared<FreeQueue>();
   std::map<uint64_t, Entry> entries_;
+  // Tensors that come and go take the place of the one that went before: neither end needs a search then.
+  std::map<uint64_t, Entry>::iterator last_added_ = entries_.end();
+  std::map<uint64_t, Entry>::iterator after_erased_ = entries_.end();
 };
 
 }  // namespace pypto::runtime
