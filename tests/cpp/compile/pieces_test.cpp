@@ -44,6 +44,28 @@ TEST(Pieces, AreWrittenWhereTheCopyWouldGo) {
   }
 }
 
+// What `concat` gives is a view of all that it has written.
+TEST(Pieces, AreSeenThroughAViewOfTheWhole) {
+  Halves h;
+  h.Write(h.x, h.y);
+  h.k.Move(h.out, h.k.Slice(h.both, {4, 8}, h.k.Consts({0, 0})));
+  const auto image = h.k.CompileImage();
+  EXPECT_FALSE(HasStorage(image->plan, "both"));
+  Memory memory = {Numbers(16, 0), Numbers(16, 100), Numbers(32, 900), Numbers(60, 0)};
+  EXPECT_TRUE(RunPlan(image->plan, {}, memory).complaints.empty());
+  EXPECT_EQ(memory[2][8 + 1], 5);
+  EXPECT_EQ(memory[2][8 + 4], 104);
+}
+
+TEST(Pieces, StayWhereAViewIsTakenBeforeTheLastOfThem) {
+  Halves h;
+  h.k.Assemble(h.both, h.x, h.k.Consts({0, 0}));
+  const auto before = h.k.Slice(h.both, {4, 8}, h.k.Consts({0, 0}));
+  h.k.Assemble(h.both, h.y, h.k.Consts({0, 4}));
+  h.k.Move(h.out, before);
+  EXPECT_TRUE(HasStorage(h.k.CompileImage()->plan, "both"));
+}
+
 TEST(Pieces, GoToAPartOfTheTargetToo) {
   Halves h;
   h.Write(h.k.Neg(h.x), h.y);

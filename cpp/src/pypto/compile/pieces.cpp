@@ -16,6 +16,7 @@ struct Uses {
   uint32_t declare = 0;  // the last of them
   std::vector<uint32_t> pieces;
   std::vector<uint32_t> readers;
+  std::vector<uint32_t> views;  // of all of it: who reads one reads the tensor
   bool other = false;
 };
 
@@ -36,11 +37,33 @@ class PieceMover {
   }
 
  private:
+  // A window of everything that there is.
+  bool IsWhole(const Step& step) {
+    if (step.kind != StepKind::kView || step.reshape) return false;
+    const program::Tensor& from = context_.tensors[step.inputs[0].tensor];
+    const program::Tensor& to = context_.tensors[step.output];
+    return from.shape == to.shape && from.valid == to.valid &&
+           std::all_of(step.offsets.begin(), step.offsets.end(),
+                       [&](ExprId offset) { return context_.exprs().IsConstant(offset, 0); });
+  }
+
+  TensorId WholeOf(TensorId tensor) const {
+    const auto whole = wholes_.find(tensor);
+    return whole == wholes_.end() ? tensor : whole->second;
+  }
+
   void Note(uint32_t index) {
     const Step& step = context_.steps[index];
+    if (IsWhole(step)) {
+      const TensorId whole = WholeOf(step.inputs[0].tensor);
+      wholes_[step.output] = whole;
+      sources_[step.output] = whole;
+      uses_[whole].views.push_back(index);
+      return;
+    }
     for (const program::Operand& input : step.inputs) {
       if (input.kind != program::Operand::Kind::kTensor) continue;
-      Uses& uses = uses_[input.tensor];
+      Uses& uses = uses_[WholeOf(input.tensor)];
       if (step.kind == StepKind::kStore && !step.zero_fill) {
         uses.readers.push_back(index);
       } else {
@@ -51,7 +74,8 @@ class PieceMover {
     if (step.output == kNoTensor) return;
     const program::Tensor& output = context_.tensors[step.output];
     if (output.origin == program::TensorOrigin::kAlias) uses_[output.base].other = true;
-    Uses& uses = uses_[step.output];
+    Uses& uses = uses_[WholeOf(step.output)];
+    if (WholeOf(step.output) != step.output) uses.other = true;
     if (step.kind == StepKind::kDeclare) {
       ++uses.declares;
       uses.declare = index;
@@ -111,6 +135,10 @@ class PieceMover {
     if (origin != program::TensorOrigin::kParameter || copy.guard != kNoExpr) return;
     const uint32_t first = uses.pieces.front();
     if (first >= last || uses.pieces.back() >= last || !Complete(tensor, uses, copy)) return;
+    // A view holds what there is when it is taken.
+    for (const uint32_t view : uses.views) {
+      if (view < uses.pieces.back() || !SamePath(context_.steps[view], copy)) return;
+    }
     for (uint32_t i = first; i < last; ++i) {
       if (context_.steps[i].IsControl() || Touches(context_.steps[i], target)) return;
     }
@@ -132,6 +160,7 @@ class PieceMover {
   Context& context_;
   std::map<TensorId, Uses> uses_;
   std::unordered_map<TensorId, TensorId> sources_;  // of views
+  std::unordered_map<TensorId, TensorId> wholes_;   // of those that show all of a tensor
 };
 
 }  // namespace
