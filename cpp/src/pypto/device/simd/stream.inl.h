@@ -2,7 +2,7 @@
 // of columns wait in the first-level cache. Terms are added in ascending order.
 #pragma once
 
-#include "pypto/device/simd/store_sum.inl.h"
+#include "pypto/device/simd/stream_many.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -188,9 +188,9 @@ class Chunk {
 
 template <typename Units, int kRows>
 void StreamRows(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows, int64_t columns,
-                int64_t k) {
+                int64_t k, int64_t first = 0) {
   using Part = Chunk<Units, kRows>;
-  for (int64_t column = 0; column < columns; column += Part::kMostColumns) {
+  for (int64_t column = first; column < columns; column += Part::kMostColumns) {
     const int64_t left = columns - column;
     Part chunk(a, k_bytes, left < Part::kMostColumns ? left : Part::kMostColumns);
     chunk.Add(b + column * Units::kBytes, k);
@@ -209,7 +209,9 @@ void Stream(const GemmOutput& out, const void* a, const void* b, int64_t k_strid
   if (rows <= 4) return StreamRows<Units, 4>(out, left, right, k_bytes, rows, columns, k);
 #if defined(__AVX512F__)
   if (rows <= 8) return StreamRows<Units, 8>(out, left, right, k_bytes, rows, columns, k);
-  StreamRows<Units, 16>(out, left, right, k_bytes, rows, columns, k);
+  const int64_t strips = columns / ManyRows<Units>::kStripColumns * ManyRows<Units>::kStripColumns;
+  if (strips > 0) ManyRows<Units>().Run(out, left, right, k_bytes, rows, strips, k);
+  StreamRows<Units, 16>(out, left, right, k_bytes, rows, columns, k, strips);
 #endif
 }
 
