@@ -141,7 +141,8 @@ struct DotLines {
   int64_t ahead;
 };
 
-template <typename Units, int kRows, int kColumns>
+// kAsked lines of those to come are asked for.
+template <typename Units, int kRows, int kColumns, int kAsked = kColumns>
 void DotTile(const GemmOutput& out, int64_t row, int64_t column, const int32_t* a, DotLines b, int64_t k) {
   constexpr int64_t kTerms = kLanes * Units::kGroup;
   using Sum = typename Units::Sum;
@@ -169,16 +170,18 @@ void DotTile(const GemmOutput& out, int64_t row, int64_t column, const int32_t* 
   int64_t at = 0;
   for (; at + kTerms <= k; at += kTerms, a += kLanes, b.data += kTerms * Units::kBytes) {
 #pragma GCC unroll 8
-    for (int j = 0; j < kColumns; ++j) __builtin_prefetch(b.data + j * b.bytes + b.ahead, 0, 2);
+    for (int j = 0; j < kAsked; ++j) __builtin_prefetch(b.data + j * b.bytes + b.ahead, 0, 2);
     add([](const char* p) __attribute__((always_inline)) { return Units::Along(p); });
   }
   if (at < k) add([&](const char* p) { return AlongPart<Units>(p, Units::kBytes, k - at); });
   StoreTotals<0, kRows, kColumns>(out, row, column, sums);
 }
 
+// The lines to come are asked for with the first rows or, where there are many rows, one with each tile.
 template <typename Units, int kColumns>
 void DotColumns(const GemmOutput& out, int64_t column, const int32_t* a, DotLines b, int64_t rows, int64_t k) {
   constexpr bool kFew = kColumns == kDotColumns;  // one or two rows
+  const bool many = !kFew && kDotRows == 4 && rows > kDotRows * (kColumns - 1);
   for (int64_t row = 0; row < rows; row += kDotRows, a += kDotRows * kDotRowUnits) {
     const int64_t left = rows - row;
     if (left == 1) {
@@ -187,9 +190,10 @@ void DotColumns(const GemmOutput& out, int64_t column, const int32_t* a, DotLine
       DotTile<Units, 2, kColumns>(out, row, column, a, b, k);
     } else if constexpr (!kFew && kDotRows == 4) {
       left == 3 ? DotTile<Units, 3, kColumns>(out, row, column, a, b, k)
+      : many    ? DotTile<Units, 4, kColumns, 1>(out, row, column, a, b, k)
                 : DotTile<Units, 4, kColumns>(out, row, column, a, b, k);
     }
-    b.ahead = 0;
+    b.ahead = many ? b.ahead + b.bytes : 0;
   }
 }
 
