@@ -83,7 +83,7 @@ void PackLines(int32_t* out, const PackSource& from) {
       const int64_t held = kWidth - lane < kLanes ? kWidth - lane : kLanes;
       const int64_t left = from.lines - first - lane;
       const int64_t lines = left < held ? left : held;
-      if (kHead != 0) StoreLanes(out + lane, VecI{}, held);
+      VecI head{};
       for (int64_t unit = 0; unit < units; unit += kLanes) {
         const int64_t terms = from.k - unit * Units::kGroup < kTerms ? from.k - unit * Units::kGroup : kTerms;
         VecI rows[kLanes];
@@ -99,10 +99,11 @@ void PackLines(int32_t* out, const PackSource& from) {
         int32_t* to = out + (kHead + unit) * kWidth + lane;
         const int64_t stored = units - unit < kLanes ? units - unit : kLanes;
         for (int64_t i = 0; i < stored; ++i, to += kWidth) {
-          if (kHead != 0) AddToHead<Units>(out + lane, rows[i], held);
+          if constexpr (kHead != 0) head = Units::Offset(head, rows[i]);
           StoreLanes(to, rows[i], held);
         }
       }
+      if (kHead != 0) StoreLanes(out + lane, -head, held);
     }
   }
 }
