@@ -7,8 +7,24 @@ namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
 
 template <typename Half>
+constexpr bool kIsBf16 = false;
+template <>
+constexpr bool kIsBf16<Bf16> = true;
+
+template <typename Half>
+PYPTO_SIMD_INLINE VecH NarrowSum(VecF sum) {
+#if defined(__AVX512BF16__)
+  if constexpr (kIsBf16<Half>) {
+    if (!Bf16::HasSubnormal(sum, sum, sum, sum)) [[likely]]
+      return Bf16::NarrowNormal(sum);
+  }
+#endif
+  return Half::Narrow(sum);
+}
+
+template <typename Half>
 PYPTO_SIMD_INLINE void StoreNarrow(uint16_t* to, VecF sum, int64_t lanes) {
-  const VecH x = Half::Narrow(sum);
+  const VecH x = NarrowSum<Half>(sum);
   lanes == kLanes ? StoreHalves(to, x) : ScatterHalves(to, 1, x, lanes);
 }
 
