@@ -14,6 +14,8 @@ using Pointers = std::array<std::byte*, Nest::kMostOperands>;
 // A few rows, and as many again: a part of B of this many columns stays in the second-level cache in between.
 constexpr int64_t kStreamGroups = 2;
 constexpr int64_t kStreamColumns = 256;
+// Rows this far apart are in the same sets of the first-level cache: those of one register tile push each other out.
+constexpr int64_t kCrowdedBytes = 4096;
 
 // The same from another cell on.
 simd::GemmOutput From(simd::GemmOutput out, int64_t row, int64_t column) {
@@ -48,6 +50,8 @@ class Product {
     const bool half = c_.format == simd::kF16 || c_.format == simd::kBf16;
     const bool plain = c_.format == simd::kF32 || c_.format == simd::kI32;
     in_place_ = c_.step == 1 && (plain || (half && k_ <= terms_));
+    a_lies_well_ = gemm_.multiply_lying != nullptr && a_.format == gemm_.lying && a_.step == 1 &&
+                   a_.row * a_.bytes % kCrowdedBytes != 0;
   }
 
   void Run(const Pointers& at) {
@@ -108,6 +112,11 @@ class Product {
         continue;
       }
       gemm_.pack_b(b_panels_, right, b_.format, b_.step, b_.row, width, terms);
+      if (a_lies_well_ && terms % gemm_.group == 0) {
+        const simd::GemmOutput out = Output(c, 0, first == 0);
+        gemm_.multiply_lying(&out, left, a_.row * a_.bytes, b_panels_, height, width, terms);
+        continue;
+      }
       for (int64_t done = 0; done < height; done += matmul_.block_rows) {
         const int64_t lines = std::min(matmul_.block_rows, height - done);
         gemm_.pack_a(a_panels_, left + done * a_.row * a_.bytes, a_.format, a_.row, a_.step, lines, terms);
@@ -186,7 +195,8 @@ class Product {
   std::byte* a_panels_;
   std::byte* b_panels_;
   std::byte* c_block_;
-  bool in_place_ = false;  // sums go straight to the output
+  bool in_place_ = false;     // sums go straight to the output
+  bool a_lies_well_ = false;  // units of A are read where they lie
 };
 
 }  // namespace

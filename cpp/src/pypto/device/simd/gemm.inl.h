@@ -31,10 +31,43 @@ PYPTO_SIMD_INLINE void FetchTile(const GemmOutput& out, int64_t row, int64_t col
   }
 }
 
-// kRows rows of one panel pair, at (row, column) of the product; `columns` of the panel's are there.
-template <typename Units, int kRows>
-void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const int32_t* a, const int32_t* b, int64_t units,
+// Units of the rows of A, one after another: of a panel, or where they lie, which takes four pointers for twelve rows.
+struct PackedRows {
+  const int32_t* units;
+  template <int kRows>
+  PYPTO_SIMD_MEMBER static PackedRows From(const PackedRows& rows) {
+    return rows;
+  }
+  PYPTO_SIMD_MEMBER int32_t At(int row) const { return units[row]; }
+  PYPTO_SIMD_MEMBER void Next() { units += kGemmRows; }
+};
+struct LyingRows {
+  static constexpr int kEach = 3;
+  const char* lines[(kGemmRows + kEach - 1) / kEach];
+  int64_t bytes;  // from row to row
+  template <int kRows>
+  PYPTO_SIMD_MEMBER static LyingRows From(const LyingRows& rows) {
+    LyingRows all = rows;
+#pragma GCC unroll 4
+    for (int i = 1; i * kEach < kRows; ++i) all.lines[i] = all.lines[i - 1] + kEach * all.bytes;
+    return all;
+  }
+  PYPTO_SIMD_MEMBER int32_t At(int row) const {
+    int32_t unit;
+    __builtin_memcpy(&unit, lines[row / kEach] + row % kEach * bytes, sizeof(unit));
+    return unit;
+  }
+  PYPTO_SIMD_MEMBER void Next() {
+#pragma GCC unroll 4
+    for (const char*& line : lines) line += sizeof(int32_t);
+  }
+};
+
+// kRows rows of A and one panel of B, at (row, column) of the product; `columns` of the panel's are there.
+template <typename Units, int kRows, typename Rows>
+void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const Rows& rows, const int32_t* b, int64_t units,
                   int64_t columns) {
+  Rows a = Rows::template From<kRows>(rows);
   using Sum = typename Units::Sum;
   Sum sums[kRows][kGemmVectors];
 #pragma GCC unroll 12
@@ -42,18 +75,18 @@ void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const int3
 #pragma GCC unroll 2
     for (int part = 0; part < kGemmVectors; ++part) {
       sums[i][part] = Sum{};
-      if constexpr (Units::kHead != 0) sums[i][part] = Splat(a[i]);
+      if constexpr (Units::kHead != 0) sums[i][part] = Splat(a.At(i));
     }
   }
-  a += Units::kHead * kGemmRows;
+  if constexpr (Units::kHead != 0) a.Next();
   FetchTile(out, row, column, kRows);
-  for (int64_t unit = 0; unit < units; ++unit, a += kGemmRows, b += kGemmColumns) {
+  for (int64_t unit = 0; unit < units; ++unit, a.Next(), b += kGemmColumns) {
     VecI right[kGemmVectors];
 #pragma GCC unroll 2
     for (int part = 0; part < kGemmVectors; ++part) right[part] = LoadUnits(b + part * kLanes);
 #pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i) {
-      const VecI left = Splat(a[i]);
+      const VecI left = Splat(a.At(i));
 #pragma GCC unroll 2
       for (int part = 0; part < kGemmVectors; ++part) {
         sums[i][part] = Units::MultiplyAdd(sums[i][part], left, right[part]);
@@ -70,34 +103,50 @@ void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const int3
   }
 }
 
-using RegisterTileFunction = void (*)(const GemmOutput&, int64_t, int64_t, const int32_t*, const int32_t*, int64_t,
+template <typename Rows>
+using RegisterTileFunction = void (*)(const GemmOutput&, int64_t, int64_t, const Rows&, const int32_t*, int64_t,
                                       int64_t);
-template <typename Units>
-constexpr RegisterTileFunction kRegisterTiles[] = {
-    RegisterTile<Units, 1>,  RegisterTile<Units, 2>,  RegisterTile<Units, 3>, RegisterTile<Units, 4>,
+template <typename Units, typename Rows>
+constexpr RegisterTileFunction<Rows> kRegisterTiles[] = {
+    RegisterTile<Units, 1, Rows>,  RegisterTile<Units, 2, Rows>,  RegisterTile<Units, 3, Rows>,
+    RegisterTile<Units, 4, Rows>,
 #if defined(__AVX2__)
-    RegisterTile<Units, 5>,  RegisterTile<Units, 6>,
+    RegisterTile<Units, 5, Rows>,  RegisterTile<Units, 6, Rows>,
 #endif
 #if defined(__AVX512F__)
-    RegisterTile<Units, 7>,  RegisterTile<Units, 8>,  RegisterTile<Units, 9>, RegisterTile<Units, 10>,
-    RegisterTile<Units, 11>, RegisterTile<Units, 12>,
+    RegisterTile<Units, 7, Rows>,  RegisterTile<Units, 8, Rows>,  RegisterTile<Units, 9, Rows>,
+    RegisterTile<Units, 10, Rows>, RegisterTile<Units, 11, Rows>, RegisterTile<Units, 12, Rows>,
 #endif
 };
 
-template <typename Units>
-void Multiply(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k) {
-  static_assert(sizeof(kRegisterTiles<Units>) / sizeof(kRegisterTiles<Units>[0]) == kGemmRows);
+template <typename Units, typename Rows, typename At>
+void MultiplyRows(const GemmOutput* out, const At& rows_at, const void* b, int64_t rows, int64_t columns, int64_t k) {
+  static_assert(sizeof(kRegisterTiles<Units, Rows>) / sizeof(kRegisterTiles<Units, Rows>[0]) == kGemmRows);
   const int64_t units = (k + Units::kGroup - 1) / Units::kGroup;
   const auto* right = static_cast<const int32_t*>(b);
   for (int64_t column = 0; column < columns; column += kGemmColumns) {
     const int64_t width = columns - column < kGemmColumns ? columns - column : kGemmColumns;
-    const auto* left = static_cast<const int32_t*>(a);
-    for (int64_t row = 0; row < rows; row += kGemmRows, left += (units + Units::kHead) * kGemmRows) {
+    for (int64_t row = 0; row < rows; row += kGemmRows) {
       const int64_t lines = rows - row < kGemmRows ? rows - row : kGemmRows;
-      kRegisterTiles<Units>[lines - 1](*out, row, column, left, right, units, width);
+      kRegisterTiles<Units, Rows>[lines - 1](*out, row, column, rows_at(row), right, units, width);
     }
     right += (units + kGemmPanelGap) * kGemmColumns;
   }
+}
+
+template <typename Units>
+void Multiply(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k) {
+  const int64_t units = (k + Units::kGroup - 1) / Units::kGroup + Units::kHead;
+  const auto at = [&](int64_t row) { return PackedRows{static_cast<const int32_t*>(a) + row * units}; };
+  MultiplyRows<Units, PackedRows>(out, at, b, rows, columns, k);
+}
+
+template <typename Units>
+void MultiplyLying(const GemmOutput* out, const void* a, int64_t a_row, const void* b, int64_t rows, int64_t columns,
+                   int64_t k) {
+  static_assert(Units::kHead == 0);
+  const auto at = [&](int64_t row) { return LyingRows{{static_cast<const char*>(a) + row * a_row}, a_row}; };
+  MultiplyRows<Units, LyingRows>(out, at, b, rows, columns, k);
 }
 
 template <int kWidth, bool kLeft>
@@ -173,9 +222,16 @@ constexpr GemmKernels kFloatGemm = {
     .pack_few = PackFloats<kFewRows, true>,
     .pack_lines = PackFloatLines,
     .multiply = Multiply<FloatUnits<kF32>>,
+    .multiply_lying = MultiplyLying<FloatUnits<kF32>>,
+    .lying = kF32,
     .stream = StreamFloats,
     .dot = DotFloats,
 };
+template <typename Units>
+constexpr auto MakeLying() -> decltype(GemmKernels::multiply_lying) {
+  if constexpr (Units::kHead == 0 && Units::kBytes * Units::kGroup == 4) return MultiplyLying<Units>;
+  return nullptr;
+}
 template <typename Units>
 constexpr GemmKernels kUnitsGemm = {
     .group = Units::kGroup,
@@ -186,6 +242,8 @@ constexpr GemmKernels kUnitsGemm = {
     .pack_few = PackUnits<Units, kFewRows, true>,
     .pack_lines = PackUnitLines<Units>,
     .multiply = Multiply<Units>,
+    .multiply_lying = MakeLying<Units>(),
+    .lying = kBf16,
     .stream = StreamUnits<Units>,
     .dot = DotUnits<Units>,
 };

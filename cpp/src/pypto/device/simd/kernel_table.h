@@ -117,6 +117,11 @@ struct GemmKernels {
   PackFunction pack_few;
   PackFunction pack_lines;
   void (*multiply)(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k);
+  // The same with A where it lies, in format `lying`: terms are neighbours, rows `a_row` bytes apart, k a multiple of
+  // `group`. Null where units have heads.
+  void (*multiply_lying)(const GemmOutput* out, const void* a, int64_t a_row, const void* b, int64_t rows,
+                         int64_t columns, int64_t k);
+  Format lying;
   // For at most most_few_rows rows, with B where it lies (FP32, FP16, BF16 or INT8). `stream` gives what `multiply`
   // gives, bit by bit; columns are neighbours, `stride` is that of k. `dot` sums in an order of its own; terms are
   // neighbours, `stride` is that of the columns.
