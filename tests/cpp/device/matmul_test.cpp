@@ -130,6 +130,69 @@ TEST(Matmul, SumsDoNotDependOnHowManyRowsAreComputedTogether) {
   }
 }
 
+// Strips that are multiplied while the next one is made, more of them than one chunk holds, and what is left over.
+TEST(Matmul, RowsThatReadTheWeightInStripsGiveTheBitsOfPackedPanels) {
+  constexpr int64_t kColumns = 1100;
+  constexpr int64_t kTerms = 300;
+  for (const Types& types : kTypes) {
+    std::vector<double> all;
+    for (const int64_t rows : {40, 16, 11, 9}) {
+      PlanMaker maker;
+      const uint32_t a = maker.Parameter(types.input, {rows, kTerms});
+      const uint32_t b = maker.Parameter(types.input, {kTerms, kColumns});
+      const uint32_t c = maker.Parameter(types.output, {rows, kColumns});
+      LeafMaker leaf = maker.Cube({rows, kColumns}, {rows, kColumns}, kTerms);
+      leaf.Op(OpCode::kMatmul,
+              {leaf.Strided(a, maker.Const(0), {kTerms, 1}, {rows, kTerms}, {}),
+               leaf.Strided(b, maker.Const(0), {kColumns, 1}, {kTerms, kColumns}, {})},
+              leaf.Access(c));
+      std::vector<double> left = RandomValues(types.input, 40 * kTerms, -3, 3, 1);
+      left.resize(static_cast<size_t>(rows * kTerms));
+      const std::vector<double> right = RandomValues(types.input, kTerms * kColumns, -3, 3, 2);
+      const std::vector<double> empty(static_cast<size_t>(rows * kColumns));
+      const auto got = RunImage(SingleLeaf(&maker, leaf), {{left}, {right}, {empty}})[2];
+      if (all.empty()) all = got;
+      ASSERT_TRUE(std::equal(got.begin(), got.end(), all.begin())) << rows << " rows";
+    }
+  }
+}
+
+// Rows of A that are read where they lie, rows that crowd in the cache, and columns, which are both packed.
+TEST(Matmul, HowTheLeftOperandLiesDoesNotChangeABit) {
+  constexpr int64_t kRows = 40;
+  constexpr int64_t kColumns = 70;
+  for (const Types& types : kTypes) {
+    for (const int64_t terms : {300, 301, 600}) {
+      const std::vector<double> left = RandomValues(types.input, static_cast<size_t>(kRows * terms), -3, 3, 1);
+      const std::vector<double> right = RandomValues(types.input, static_cast<size_t>(terms * kColumns), -3, 3, 2);
+      std::vector<double> first;
+      for (const Dims& strides : {Dims{terms, 1}, Dims{4096, 1}, Dims{1, kRows}}) {
+        const int64_t width = strides[1] == 1 ? strides[0] : terms;
+        std::vector<double> lying(static_cast<size_t>(kRows * width));
+        for (int64_t row = 0; row < kRows; ++row) {
+          for (int64_t term = 0; term < terms; ++term) {
+            lying[static_cast<size_t>(row * strides[0] + term * strides[1])] =
+                left[static_cast<size_t>(row * terms + term)];
+          }
+        }
+        PlanMaker maker;
+        const uint32_t a = maker.Parameter(types.input, {kRows, width});
+        const uint32_t b = maker.Parameter(types.input, {terms, kColumns});
+        const uint32_t c = maker.Parameter(types.output, {kRows, kColumns});
+        LeafMaker leaf = maker.Cube({kRows, kColumns}, {kRows, kColumns}, terms);
+        leaf.Op(OpCode::kMatmul,
+                {leaf.Strided(a, maker.Const(0), strides, {kRows, terms}, {}),
+                 leaf.Strided(b, maker.Const(0), {kColumns, 1}, {terms, kColumns}, {})},
+                leaf.Access(c));
+        const std::vector<double> empty(static_cast<size_t>(kRows * kColumns));
+        const auto got = RunImage(SingleLeaf(&maker, leaf), {{lying}, {right}, {empty}})[2];
+        if (first.empty()) first = got;
+        ASSERT_EQ(got, first) << terms << " terms, rows " << strides[0] << " apart";
+      }
+    }
+  }
+}
+
 void CheckTiles(const Types& types, int64_t rows, bool b_trans) {
   std::vector<double> whole;
   for (const int64_t tile : {100, 48, 16, 7}) {
