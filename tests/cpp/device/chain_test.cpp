@@ -1,8 +1,10 @@
 // Chains of element-wise operations: the same bits as one operation after another, whatever the rows, tails and dtypes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "device/plan_maker.h"
@@ -182,6 +184,62 @@ TEST(Chain, LocalsHoldOneValueAfterAnother) {
     leaf.Op(OpCode::kSub, {first, second}, leaf.Access(out));
     CheckAgainstReference(SingleLeaf(&maker, leaf),
                           {{RandomValues(dtype, 40 * 300, -9, 9, 1)}, {std::vector<double>(40 * 300)}});
+  }
+}
+
+// Large operands are asked for ahead; a chain has room for so many only.
+TEST(Chain, AsksForNoMoreTensorsThanItHolds) {
+  PlanMaker maker;
+  constexpr int64_t kParts = 70;
+  const uint32_t x = maker.Parameter(DType::kFp32, {64 * kParts, 64});
+  const uint32_t out = maker.Parameter(DType::kFp32, {64, 64});
+  LeafMaker leaf = maker.Leaf({64, 64}, {8, 64});
+  ValueRef sum = leaf.Window(x, {maker.Const(0), maker.Const(0)});
+  for (int64_t part = 1; part < kParts; ++part) {
+    const ValueRef to = part + 1 < kParts ? leaf.Local(DType::kFp32) : leaf.Access(out);
+    sum = leaf.Op(OpCode::kAdd, {sum, leaf.Window(x, {maker.Const(64 * part), maker.Const(0)})}, to);
+  }
+  CheckAgainstReference(SingleLeaf(&maker, leaf),
+                        {{RandomValues(DType::kFp32, 64 * 64 * kParts, -9, 9, 1)}, {std::vector<double>(64 * 64)}});
+}
+
+TEST(Chain, RowsWithoutCellsReduceToWhatIsNeutral) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16, DType::kInt32}) {
+    for (const int64_t rows : {1, 3}) {
+      PlanMaker maker;
+      const uint32_t x = maker.Parameter(dtype, {rows, 40});
+      const uint32_t sums = maker.Parameter(dtype, {rows, 1});
+      const uint32_t largest = maker.Parameter(dtype, {rows, 1});
+      const uint32_t valid = maker.IntScalar();
+      LeafMaker leaf = maker.Leaf({rows, 40}, {rows, 40});
+      const ValueRef all = leaf.Access(x);
+      leaf.SetValid(all, 1, maker.exprs().Scalar(valid));
+      const ValueRef sum = leaf.Reduce(OpCode::kSum, all, 1, leaf.Local(dtype, {rows, 1}));
+      const ValueRef most = leaf.Reduce(OpCode::kAmax, all, 1, leaf.Local(dtype, {rows, 1}));
+      leaf.Op(OpCode::kAdd, {sum, LeafMaker::Int(0)}, leaf.Access(sums));
+      leaf.Op(OpCode::kAdd, {most, LeafMaker::Int(0)}, leaf.Access(largest));
+      const auto image = SingleLeaf(&maker, leaf);
+      for (const int64_t cells : {0, 1, 40}) {
+        Launcher launcher(image);
+        const std::vector<double> column(static_cast<size_t>(rows));
+        launcher.Bind(
+            {{RandomValues(dtype, static_cast<size_t>(rows * 40), -9, 9, 1)}, {column}, {column}, {{}, cells, 0}});
+        const LaunchResult result = launcher.Run();
+        ASSERT_EQ(result.outcome.acl_code, 0) << result.outcome.message;
+        for (int64_t row = 0; row < rows; ++row) {
+          double total = 0;
+          double best = dtype == DType::kInt32 ? -2147483648.0 : -std::numeric_limits<double>::infinity();
+          for (int64_t i = 0; i < cells; ++i) {
+            const double value = result.values[0][static_cast<size_t>(row * 40 + i)];
+            total += value;
+            best = std::max(best, value);
+          }
+          const double got = result.values[2][static_cast<size_t>(row)];
+          EXPECT_NEAR(result.values[1][static_cast<size_t>(row)], total, 0.5 + std::abs(total) / 100);
+          EXPECT_TRUE(got == best || (cells == 0 && got < -1e38)) << got;
+        }
+      }
+    }
   }
 }
 

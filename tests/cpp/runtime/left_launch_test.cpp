@@ -73,6 +73,21 @@ TEST_F(LeftLaunchTest, AWorkerThatClosesEndsIt) {
   EXPECT_TRUE((*handle_->TakeLeft(ticket))->Wait(std::nullopt).ok());
 }
 
+TEST_F(LeftLaunchTest, AContextThatOtherCodeChangedIsFoundAtTheWait) {
+  const acl::Table& acl = library_.table();
+  const uint64_t ticket = Leave();
+  ASSERT_NE(ticket, 0u);
+  void* own = nullptr;
+  ASSERT_EQ(acl.aclrtGetCurrentContext(&own), 0);
+  void* other = nullptr;
+  ASSERT_EQ(acl.aclrtCreateContext(&other, 0), 0);  // current from now on
+  EXPECT_FALSE(handle_->WaitLeft(ticket));
+  EXPECT_EQ(acl.aclGetRecentErrMsg(), nullptr);
+  EXPECT_TRUE((*handle_->TakeLeft(ticket))->Wait(std::nullopt).ok());
+  ASSERT_EQ(acl.aclrtSetCurrentContext(own), 0);
+  ASSERT_EQ(acl.aclrtDestroyContext(other), 0);
+}
+
 TEST_F(LeftLaunchTest, AFaultIsToldEachTime) {
   ASSERT_EQ(SideDoor<decltype(mock_fail_kernel)>("mock_fail_kernel")(0, 507015), 0);
   const uint64_t ticket = Leave();

@@ -43,6 +43,8 @@ void BoundChain::Bind(const ChainProgram& chain, const LeafProgram& leaf, const 
   cells = block;
   JoinDims(chain, leaf, block, views);
   if (rank > 1 && counts[rank - 1] < kLeastRow) return;
+  // Nothing to reduce: rows have at least one cell.
+  if (std::find(counts.begin(), counts.begin() + rank, 0) != counts.begin() + rank) return;
   Place* const place = places(chain);
   simd::Stage* const stage = stages(chain);
   Reduction* reduction = reductions();

@@ -74,7 +74,8 @@ struct CodeValues {
   }
 };
 
-// x in a format of 8 bits, given the code nearest to it. What is too large becomes what it becomes in other modes.
+// x in a format of 8 bits, given the code nearest to it. What is too large becomes the
+// largest value or infinity as the mode says.
 float DirectedSmall(const CodeValues& values, Format format, uint8_t mode, float x, uint8_t code) {
   const float nearest = values.of[code];
   const bool unsign = format == simd::kE8m0;

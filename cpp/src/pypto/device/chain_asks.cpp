@@ -19,7 +19,7 @@ void Share(const simd::ChainKernels& stages, uint32_t index, LeafProgram* progra
   AccessProgram& access = program->accesses[index];
   std::vector<ChainProgram*> chains;
   for (ChainProgram& chain : program->chains) {
-    if (GoesThrough(chain, access)) chains.push_back(&chain);
+    if (chain.memories < ChainProgram::kMostMemories && GoesThrough(chain, access)) chains.push_back(&chain);
   }
   access.asked_for = !chains.empty();
   std::stable_sort(chains.begin(), chains.end(),

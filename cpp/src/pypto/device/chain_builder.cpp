@@ -15,6 +15,8 @@ using simd::Format;
 using simd::Kind;
 
 constexpr uint32_t kMostOps = 16;
+constexpr uint32_t kMostMemoriesOfOp = 4;  // a choice: two loads, one operand, one store
+static_assert(kMostOps * kMostMemoriesOfOp <= ChainProgram::kMostMemories);
 
 bool Same(const OperandProgram& a, const OperandProgram& b) { return a.source == b.source && a.index == b.index; }
 

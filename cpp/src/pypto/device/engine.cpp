@@ -174,7 +174,11 @@ class CoreEngine final : public Engine {
     for (uint32_t copy = 0; copy < figures->copies; ++copy) walked_peaks_[copy] = stitcher_.peaks(copy);
     figures->peaks = walked_peaks_.data();
     if (ended) stitcher_.Keep();
-    if (scheduler_.runs() != runs) sharer = program.serial();
+    if (scheduler_.runs() != runs) {
+      sharer = program.serial();
+    } else if (sharer == program.serial()) {
+      sharer = 0;
+    }
   }
 
   // A fault without its text.

@@ -112,7 +112,8 @@ class LeafBuilder {
     if ((program.action == Action::kCopy || program.action == Action::kWhole) && to_access) {
       const AccessProgram& access = out_.accesses[program.output.index];
       const double bytes = Cells(extents) * access.element_bytes;
-      program.streams = std::max(bytes, access.is_parameter ? access.storage_bytes : 0) >= kLeastStreamedBytes;
+      const bool part_of_much = access.is_parameter && access.storage_bytes >= kLeastStreamedBytes;
+      program.streams = bytes >= (part_of_much ? kLeastStreamedPart : kLeastStreamedBytes);
       program.asks = access.storage_bytes >= kLeastAskedBytes;
     }
     out_.ops.push_back(program);

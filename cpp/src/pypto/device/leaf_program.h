@@ -17,8 +17,10 @@ namespace pypto::device {
 using program::ExprId;
 using Extents = std::array<int64_t, program::kMaxRank>;
 
-// Results of fewer bytes may stay in the caches, where the next reader finds them.
+// What a leaf writes stays in the caches, where the next reader finds it, when it is less; parts of tensors as large do
+// so when they are smaller than kLeastStreamedPart.
 inline constexpr double kLeastStreamedBytes = 12 << 20;
+inline constexpr double kLeastStreamedPart = 64 << 10;
 // Memory of tensors of so many bytes is asked for before it is worked on.
 inline constexpr double kLeastAskedBytes = 512 << 10;
 
@@ -56,7 +58,7 @@ struct OpProgram {
   simd::RowsFunction rows = nullptr;             // kCompute
   WholeFunction whole = nullptr;                 // kWhole
   bool selects = false;                          // kCompute: the first operand is a condition
-  bool streams = false;                          // kCopy, kWhole: more is written than caches should keep
+  bool streams = false;                          // kCopy, kWhole: caches are not to keep what is written
   bool asks = false;                             // kCopy, kWhole: more than first-level caches hold
   std::array<bool, program::kMaxRank> varies{};  // dims in which the output has the leaf's extent
   std::string_view name;                         // of the operation
@@ -130,9 +132,11 @@ struct ChainStep {
 // Neighbouring element-wise operations on the same cells, in registers from one to the next, and reductions of their
 // rows.
 struct ChainProgram {
+  static constexpr uint32_t kMostMemories = 64;
+
   uint32_t first = 0;  // operations [first, last)
   uint32_t last = 0;
-  uint32_t memories = 0;                         // steps that work on memory
+  uint32_t memories = 0;                         // steps that work on memory, at most kMostMemories
   uint32_t reductions = 0;                       // of them
   std::array<bool, program::kMaxRank> varies{};  // dims in which its cells have the leaf's extent
   int64_t offset = 0;                            // of its BoundChain in the scratch arena

@@ -18,7 +18,6 @@ namespace {
 
 constexpr int64_t kNoStrides[program::kMaxRank] = {};
 constexpr int64_t kLineBytes = 64;  // of the cache
-constexpr int kMostPlaces = 64;     // memory that a chain of most operations works on
 
 // The tiles of one call of RunTiles.
 class TileRunner {
@@ -287,7 +286,7 @@ class TileRunner {
       }
     }
     if (bound.state == BoundChain::State::kUnbound || bound.cells != cells) {
-      OperandView views[kMostPlaces];
+      OperandView views[ChainProgram::kMostMemories];
       uint32_t count = 0;
       for (const ChainStep& step : chain.steps) {
         if (step.memory != ChainStep::Memory::kNone) views[count++] = View(step.operand);

@@ -112,15 +112,16 @@ class Product {
         continue;
       }
       gemm_.pack_b(b_panels_, right, b_.format, b_.step, b_.row, width, terms);
-      if (a_lies_well_ && terms % gemm_.group == 0) {
-        const simd::GemmOutput out = Output(c, 0, first == 0);
-        gemm_.multiply_lying(&out, left, a_.row * a_.bytes, b_panels_, height, width, terms);
-        continue;
-      }
+      const bool lies = a_lies_well_ && terms % gemm_.group == 0;
       for (int64_t done = 0; done < height; done += matmul_.block_rows) {
         const int64_t lines = std::min(matmul_.block_rows, height - done);
-        gemm_.pack_a(a_panels_, left + done * a_.row * a_.bytes, a_.format, a_.row, a_.step, lines, terms);
+        const std::byte* rows = left + done * a_.row * a_.bytes;
         const simd::GemmOutput out = Output(c, done, first == 0);
+        if (lies) {
+          gemm_.multiply_lying(&out, rows, a_.row * a_.bytes, b_panels_, lines, width, terms);
+          continue;
+        }
+        gemm_.pack_a(a_panels_, rows, a_.format, a_.row, a_.step, lines, terms);
         gemm_.multiply(&out, a_panels_, b_panels_, lines, width, terms);
       }
     }

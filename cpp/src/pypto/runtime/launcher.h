@@ -41,7 +41,10 @@ class Launcher {
   // Idempotent: waits for its work in flight, gives memory and program back. Not waited to the end: still open.
   base::Status Close(const Interrupt& interrupt = {});
   // Closed without asking the library for anything: the process was forked.
-  void Forget() noexcept { open_.store(false, std::memory_order_release); }
+  void Forget() noexcept {
+    may_repeat_ = short_repeat_ = short_call_ = false;
+    open_.store(false, std::memory_order_release);
+  }
 
   base::Status Prepare(std::span<const ArgumentView> arguments);
   // Infinite while earlier work is in flight: this launch waits for it.
@@ -115,6 +118,8 @@ class Launcher {
   // Puts the block as it stands into the queue. False: nothing was done, another context is current. `status` of these
   // is ok and stays so when they succeed.
   bool LaunchAgain(base::Status* status);
+  // Another context is current than was known.
+  [[gnu::cold]] void ForgetContext() noexcept;
   [[gnu::cold]] bool LaunchRefused(acl::aclError code, base::Status* status);
   void WaitAgain(base::Status* status);
   bool IsShort() const noexcept;

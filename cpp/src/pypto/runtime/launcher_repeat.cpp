@@ -80,11 +80,15 @@ bool Launcher::WritesOneHostTensor() const noexcept {
   return true;
 }
 
+void Launcher::ForgetContext() noexcept {
+  acl::ForgetCurrent();
+  // The text of the refusal must not turn up in the message of a later failure.
+  static_cast<void>(table_.aclGetRecentErrMsg());
+}
+
 bool Launcher::LaunchRefused(acl::aclError code, Status* status) {
   if (acl::RefusedByContext(code)) {
-    acl::ForgetCurrent();
-    // Its text must not turn up in the message of a later failure.
-    static_cast<void>(table_.aclGetRecentErrMsg());
+    ForgetContext();
     return false;
   }
   *status = state_->OnDeviceFailure(acl::ToStatus(table_, code, acl::CallId::aclrtLaunchKernelWithHostArgs));
@@ -181,7 +185,11 @@ bool Launcher::TryLeave(std::span<ResidentTensor* const> tensors, Status* status
 bool Launcher::WaitLeft() {
   if (!state_->CheckUsable().ok() || !ContextMayBeCurrent()) return false;
   // A failure stays with the stream: it is found again with the record.
-  if (table_.aclrtSynchronizeStream(state_->session().stream().raw()) != acl_abi::kSuccess) return false;
+  const acl::aclError code = table_.aclrtSynchronizeStream(state_->session().stream().raw());
+  if (code != acl_abi::kSuccess) [[unlikely]] {
+    if (acl::RefusedByContext(code)) ForgetContext();
+    return false;
+  }
   state_->MarkIdle();
   // Of the next one: a number that is written long before the block is read again costs nothing then.
   header().serial = state_->NextSerial();

@@ -45,6 +45,12 @@ struct LyingRows {
   static constexpr int kEach = 3;
   const char* lines[(kGemmRows + kEach - 1) / kEach];
   int64_t bytes;  // from row to row
+  PYPTO_SIMD_MEMBER static LyingRows Begin(const char* first, int64_t bytes) {
+    LyingRows rows;
+    for (const char*& line : rows.lines) line = first;
+    rows.bytes = bytes;
+    return rows;
+  }
   template <int kRows>
   PYPTO_SIMD_MEMBER static LyingRows From(const LyingRows& rows) {
     LyingRows all = rows;
@@ -145,7 +151,7 @@ template <typename Units>
 void MultiplyLying(const GemmOutput* out, const void* a, int64_t a_row, const void* b, int64_t rows, int64_t columns,
                    int64_t k) {
   static_assert(Units::kHead == 0);
-  const auto at = [&](int64_t row) { return LyingRows{{static_cast<const char*>(a) + row * a_row}, a_row}; };
+  const auto at = [&](int64_t row) { return LyingRows::Begin(static_cast<const char*>(a) + row * a_row, a_row); };
   MultiplyRows<Units, LyingRows>(out, at, b, rows, columns, k);
 }
 
@@ -229,7 +235,7 @@ constexpr GemmKernels kFloatGemm = {
 };
 template <typename Units>
 constexpr auto MakeLying() -> decltype(GemmKernels::multiply_lying) {
-  if constexpr (Units::kHead == 0 && Units::kBytes * Units::kGroup == 4) return MultiplyLying<Units>;
+  if constexpr (Units::kBytes == 2 && Units::kGroup == 2) return MultiplyLying<Units>;  // BF16
   return nullptr;
 }
 template <typename Units>

@@ -210,7 +210,10 @@ void Stream(const GemmOutput& out, const void* a, const void* b, int64_t k_strid
 #if defined(__AVX512F__)
   if (rows <= 8) return StreamRows<Units, 8>(out, left, right, k_bytes, rows, columns, k);
   const int64_t strips = columns / ManyRows<Units>::kStripColumns * ManyRows<Units>::kStripColumns;
-  if (strips > 0) ManyRows<Units>().Run(out, left, right, k_bytes, rows, strips, k);
+  if (strips > 0) {
+    ManyRows<Units> many;  // not cleared
+    many.Run(out, left, right, k_bytes, rows, strips, k);
+  }
   StreamRows<Units, 16>(out, left, right, k_bytes, rows, columns, k, strips);
 #endif
 }

@@ -9,6 +9,8 @@
 namespace pypto::device {
 namespace {
 
+constexpr int64_t kLeastAskedRow = 2048;  // bytes
+
 // `at` moved to `value` in one dim.
 Extents Moved(Extents at, int dim, int64_t value) {
   at[dim] = value;
@@ -205,11 +207,13 @@ void RunIndexSelect(const WholeArgs& args) {
     const int64_t to_row = args.out.view.strides[0] * bytes;
     const int64_t from_row = x.view.strides[0] * bytes;
     const int64_t row_bytes = cells[1] * bytes;
+    // Of short rows more than the next one would have to be asked for.
+    const bool asks = args.op.asks && row_bytes >= kLeastAskedRow;
     for (int64_t i = 0; i < cells[0]; ++i) {
       const std::byte* from = x.view.data + indices[static_cast<size_t>(i)] * from_row;
       const std::byte* next = x.view.data + indices[static_cast<size_t>(std::min(i + 1, cells[0] - 1))] * from_row;
       args.kernels.copy_rows(args.out.view.data + i * to_row, to_row, from, next - from, 1, row_bytes, args.op.streams,
-                             args.op.asks);
+                             asks);
     }
     return;
   }
