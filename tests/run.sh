@@ -17,7 +17,7 @@ ruff format --check .
 git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs -r clang-format --dry-run --Werror
 mypy
 # What kernels say of themselves is for tracing: tensors as annotations, loops over traced numbers.
-mypy benchmarks/python --disable-error-code valid-type --disable-error-code untyped-decorator \
+mypy benchmarks/python --no-warn-unused-ignores --disable-error-code valid-type --disable-error-code untyped-decorator \
   --disable-error-code no-untyped-def --disable-error-code var-annotated --disable-error-code misc
 
 step "C++: build and ctest"

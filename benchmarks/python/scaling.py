@@ -5,73 +5,112 @@ that both see the same machine. The speed-up is the ratio of the minima; `busy` 
 filled, from a profile of one call.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import multiprocessing
 import os
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
+
+from harness import machine
 
 LEAST_NS = 1e6
 SAMPLES = 5  # calls per turn
 
 
-def rows(only: str) -> list[object]:
-    """The kernels of kernels_composite.py that hold one of the words in their names."""
-    import kernels_models
-    import kernels_moves
+class Server:
+    """Answers questions about the kernels in a process of its own; one kernel is held at a time."""
 
-    everything = [*kernels_models.rows(), *kernels_moves.rows()]
-    return [row for row in everything if any(word in row.name for word in only.split(","))]
+    def __init__(self, worker: Any, only: str) -> None:
+        import kernels_models
+        import kernels_moves
+
+        everything = [*kernels_models.rows(), *kernels_moves.rows()]
+        self.rows = [row for row in everything if any(word in row.name for word in only.split(","))]
+        self.worker = worker
+        self.place = -1
+        self.handle: Any = None
+        self.tensors: list[Any] = []
+
+    def hold(self, place: int) -> None:
+        """Registers the kernel in place of the former one and runs it until its launch is kept."""
+        from pypto import ir
+
+        if place == self.place:
+            return
+        for tensor in self.tensors:
+            self.worker.free_tensor(tensor)
+        if self.handle is not None:
+            self.handle.unregister()
+        row = self.rows[place]
+        self.place = place
+        self.handle = self.worker.register(ir.compile(row.kernel, *row.inputs, *row.outputs))
+        self.tensors = [
+            self.worker.alloc_tensor(tuple(tensor.shape), tensor.dtype, init=tensor)
+            for tensor in (*row.inputs, *row.outputs)
+        ]
+        for _ in range(3):
+            self.handle(*self.tensors)
+
+    def fastest(self) -> float:
+        """Nanoseconds of the fastest of a few calls."""
+        best = float("inf")
+        for _ in range(SAMPLES):
+            begin = time.perf_counter_ns()
+            self.handle(*self.tensors)
+            best = min(best, time.perf_counter_ns() - begin)
+        return best
+
+    def busy(self, cores: int) -> float:
+        """The share of the cores' time that was spent in tiles."""
+        from pypto.runtime import profile
+
+        figures = profile(self.handle, tuple(self.tensors))
+        return figures.busy_ns / figures.device_ns / cores
 
 
 def serve(pipe: Connection, cores: int, only: str) -> None:
-    """Answers (row, wish): names for None, else nanoseconds of the fastest call, or the busy share of a profile."""
+    """The process with so many cores: sends the names, then answers (place, wish) until None comes."""
     os.environ["PYPTO_MOCK_CORES"] = str(cores)
-    import time
-
     import torch
 
-    from pypto import ir
-    from pypto.runtime import ChipWorker, RunConfig, profile
+    from pypto.runtime import ChipWorker, RunConfig
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    known = rows(only)
     with ChipWorker(config=RunConfig()) as worker:
-        held: dict[int, tuple[object, list[object]]] = {}
+        server = Server(worker, only)
+        pipe.send([row.name for row in server.rows])
         while (question := pipe.recv()) is not None:
             place, wish = question
-            if wish == "names":
-                pipe.send([row.name for row in known])
-                continue
-            row = known[place]
-            if place not in held:
-                for handle, tensors in held.values():
-                    for tensor in tensors:
-                        worker.free_tensor(tensor)
-                    handle.unregister()
-                held.clear()
-                handle = worker.register(ir.compile(row.kernel, *row.inputs, *row.outputs))
-                tensors = [
-                    worker.alloc_tensor(tuple(tensor.shape), tensor.dtype, init=tensor)
-                    for tensor in (*row.inputs, *row.outputs)
-                ]
-                held[place] = handle, tensors
-                for _ in range(3):
-                    handle(*tensors)
-            handle, tensors = held[place]
-            if wish == "busy":
-                figures = profile(handle, tuple(tensors))
-                pipe.send(figures.busy_ns / figures.device_ns / cores)
-                continue
-            best = float("inf")
-            for _ in range(SAMPLES):
-                begin = time.perf_counter_ns()
-                handle(*tensors)
-                best = min(best, time.perf_counter_ns() - begin)
-            pipe.send(best)
+            server.hold(place)
+            pipe.send(server.busy(cores) if wish == "busy" else server.fastest())
     pipe.close()
+
+
+class Client:
+    """One of the two processes."""
+
+    def __init__(self, cores: int, only: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, cores, only))
+        self.process.start()
+        self.names: list[str] = self.pipe.recv()
+
+    def ask(self, place: int, wish: str) -> float:
+        """A figure of the kernel at this place."""
+        self.pipe.send((place, wish))
+        return float(self.pipe.recv())
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.pipe.send(None)
+        self.process.join()
 
 
 def main() -> None:
@@ -80,40 +119,24 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose name holds one of these words, with commas between")
     parser.add_argument("--rounds", type=int, default=8)
     arguments = parser.parse_args()
-    context = multiprocessing.get_context("spawn")
-    pipes: dict[int, Connection] = {}
-    processes = []
-    for cores in (1, 2):
-        mine, theirs = context.Pipe()
-        processes.append(context.Process(target=serve, args=(theirs, cores, arguments.only)))
-        processes[-1].start()
-        pipes[cores] = mine
-
-    def ask(cores: int, place: int, wish: str) -> object:
-        pipes[cores].send((place, wish))
-        return pipes[cores].recv()
-
+    one, two = Client(1, arguments.only), Client(2, arguments.only)
     table: dict[str, dict[str, float]] = {}
     print(f"{'':34} {'one core us':>12} {'two cores us':>13} {'speed-up':>9} {'busy':>6}")
-    for place, name in enumerate(ask(1, 0, "names")):  # type: ignore[arg-type, var-annotated]
-        best = {1: float("inf"), 2: float("inf")}
+    for place, name in enumerate(one.names):
+        alone = both = float("inf")
         for _ in range(arguments.rounds):
-            for cores in (1, 2):
-                best[cores] = min(best[cores], ask(cores, place, "time"))  # type: ignore[type-var, assignment]
-            if best[1] < LEAST_NS:
+            alone = min(alone, one.ask(place, "time"))
+            both = min(both, two.ask(place, "time"))
+            if alone < LEAST_NS:
                 break
-        if best[1] < LEAST_NS:
+        if alone < LEAST_NS:
             continue
-        busy = ask(2, place, "busy")
-        table[name] = {"one_ns": best[1], "two_ns": best[2], "speed_up": best[1] / best[2], "busy": busy}
-        print(f"{name:34} {best[1] / 1e3:12.1f} {best[2] / 1e3:13.1f} {best[1] / best[2]:9.2f} {busy:6.0%}", flush=True)
-    for pipe in pipes.values():
-        pipe.send(None)
-    for process in processes:
-        process.join()
+        busy = two.ask(place, "busy")
+        table[name] = {"one_ns": alone, "two_ns": both, "speed_up": alone / both, "busy": busy}
+        print(f"{name:34} {alone / 1e3:12.1f} {both / 1e3:13.1f} {alone / both:9.2f} {busy:6.0%}", flush=True)
+    one.close()
+    two.close()
     if arguments.json is not None:
-        from harness import machine
-
         arguments.json.write_text(json.dumps({"machine": machine(), "rows": table}, indent=1))
 
 
