@@ -116,6 +116,7 @@ class BranchFlow:
                 value = Maybe(name, UNBOUND, 0, self._reason()) if known is None else known
             self.names[name] = value
         self._elements.take({path: self._entry[path] for path in self._elements.paths})
+        self._structures.refresh()
         return True
 
     def _first_bound(self, name: str) -> Any:
@@ -129,10 +130,13 @@ class BranchFlow:
         self.trace.build("end_if")
         self.names = {name: self._merge(name, self._then[name], other[name]) for name in self._merged}
         self._elements.take(self.names)
+        self._structures.refresh()
         self._structures.take(self.names)
         self._give_up()
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
+        self.runtime.settle_all()
+        self._structures.add_side(frame)
         frame = frame | self._elements.values() | self._structures.values(frame)
         changed = self._elements.check(self.trace.scope.watchers)
         if changed is not None:

@@ -24,7 +24,7 @@ _MAX_OBJECTS = 20000
 _MAX_ARRAY_BYTES = 1 << 20
 
 
-def _parts(value: Any) -> list[tuple[Any, Any]] | None:
+def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     """Keys and elements of a container or plain object; None for everything else."""
     if isinstance(value, _LEAVES):
         return None
@@ -58,7 +58,7 @@ def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
     return parts or None
 
 
-def _variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
+def variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     """What a function can reach without arguments: captured variables and the globals it names."""
     found: list[tuple[str, Any]] = []
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -94,7 +94,7 @@ class Snapshot:
             item, name = stack.pop()
             if id(item) in self._seen:
                 continue
-            parts = _parts(item)
+            parts = parts_of(item)
             if parts is None:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
@@ -108,7 +108,7 @@ class Snapshot:
         """
         if function in self._functions:
             return
-        variables = _variables_of(function)
+        variables = variables_of(function)
         self._functions[function] = [] if frame_is_known else variables
         for name, value in variables:
             self.add(value, name)
@@ -120,7 +120,7 @@ class Snapshot:
     def changes(self) -> Iterator[Change]:
         """Elements that are not what they were; those that cannot be put back have no key."""
         for item, before, path in self._seen.values():
-            after = _parts(item) or []
+            after = parts_of(item) or []
             if len(after) != len(before):
                 yield Change(f"{path} (its length went from {len(before)} to {len(after)})", item)
                 continue
@@ -132,7 +132,7 @@ class Snapshot:
         for function, variables in self._functions.items():
             if not variables:
                 continue
-            for (name, old), (_, new) in zip(variables, _variables_of(function), strict=True):
+            for (name, old), (_, new) in zip(variables, variables_of(function), strict=True):
                 if old is not new and not _same_number(old, new):
                     yield Change(f"{name}, an outer variable of {function.__name__}(),", function)
 
@@ -140,6 +140,11 @@ class Snapshot:
 def _same_number(a: Any, b: Any) -> bool:
     plain = (int, float, str, bool, bytes)
     return type(a) is type(b) and isinstance(a, plain) and bool(a == b)
+
+
+def same_element(a: Any, b: Any) -> bool:
+    """Whether keys or elements of a container are the same."""
+    return a is b or _same_number(a, b)
 
 
 def snapshot_of(frame: dict[str, Any], function: types.FunctionType) -> Snapshot:

@@ -18,7 +18,7 @@ from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
 from pypto.frontend.structures import owner
 from pypto.frontend.symbolic import SymbolicScalar
-from pypto.frontend.tracer import TensorLike, require
+from pypto.frontend.tracer import TensorLike, current, require
 
 
 class PlainFor:
@@ -70,8 +70,21 @@ class FunctionRuntime:
 
     # Statements.
 
+    def settle(self, *live: str) -> None:
+        """After a statement that may have changed a container; `live` are names that can be read later."""
+        trace = current()
+        if trace is not None and trace.kin is not None:
+            trace.kin.settle(live, self.function)
+
+    def settle_all(self) -> None:
+        """The same where a loop or branch begins or ends."""
+        trace = current()
+        if trace is not None and trace.kin is not None:
+            trace.kin.settle(None, self.function)
+
     def for_(self, key: int, iterable: Any, frame: dict[str, Any]) -> Any:
         """The iteration of a `for` statement."""
+        self.settle_all()
         if isinstance(iterable, Loop):
             require("pypto.loop()")
             return loopflow.LoopFlow(self, self.metas[key], iterable, frame)
@@ -81,6 +94,7 @@ class FunctionRuntime:
 
     def if_(self, key: int, condition: Any, frame: dict[str, Any]) -> BranchFlow | ConcreteBranch:
         """The two branches of an `if` statement."""
+        self.settle_all()
         if isinstance(condition, SymbolicScalar) and not condition.is_concrete():
             return BranchFlow(self, self.metas[key], condition, frame)
         return branches.TAKEN if logic.truth(condition) else branches.SKIPPED

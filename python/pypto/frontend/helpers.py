@@ -17,6 +17,7 @@ from typing import Any
 from pypto.errors import PyptoError
 from pypto.frontend import tracer
 from pypto.frontend.checks import Finding, find_unsupported, finding_error
+from pypto.frontend.kin import KERNEL_FRAME
 from pypto.frontend.liveness import EMPTY, Names
 from pypto.frontend.places import trace_error
 from pypto.frontend.rewrite import RUNTIME, FlowMeta, instantiate, rewrite
@@ -25,7 +26,6 @@ from pypto.frontend.symbolic import SymbolicScalar
 
 _NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
 _MAX_CACHED = 512
-KERNEL_FRAME = "_run_kernel"  # name of the function that calls the kernel's own
 
 _GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 

@@ -87,6 +87,11 @@ def _loads(node: ast.AST | None) -> set[str]:
     return found
 
 
+def loads_of(node: ast.AST) -> Names:
+    """Names that a statement can read."""
+    return frozenset(_loads(node))
+
+
 def captured_names(function: ast.FunctionDef) -> Names:
     """Names that functions and lambdas inside the function read from it."""
     found: set[str] = set()
@@ -101,6 +106,7 @@ class Liveness:
 
     def __init__(self, function: ast.FunctionDef, live_at_end: Names = EMPTY) -> None:
         self.flows: dict[ast.AST, FlowNames] = {}
+        self.live: dict[ast.AST, Names] = {}  # by statement: names that can be read behind it
         self._always = captured_names(function)
         self._break: list[Names] = []
         self._continue: list[Names] = []
@@ -113,6 +119,7 @@ class Liveness:
         return live
 
     def _statement(self, node: ast.stmt, after: Names) -> Names:
+        self.live[node] = after
         if isinstance(node, ast.If):
             return self._if(node, after)
         if isinstance(node, ast.For):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from pypto.frontend.carry import CarriedMove, Unusable
 from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, is_number
+from pypto.frontend.kin import reachable, refusal, user_frame
 from pypto.frontend.loop_aliases import LoopAliases
 from pypto.frontend.loop_links import LoopLinks
 from pypto.frontend.loops import Loop, Section
@@ -61,6 +63,7 @@ class LoopFlow(LoopAliases):
         self._first_write = self.trace.writes
         self._stand_ins: dict[str, Tensor | None] = {}  # for tensors that are found to be bound first in the body
         self._bodies = 0
+        self._changes = 0  # of containers, when the body began
         self._ran = False
         self._is_last_body = True
         self._prepare(frame)
@@ -212,6 +215,7 @@ class LoopFlow(LoopAliases):
         self.names = {}
         self._heads = {}
         self._bodies += 1
+        self._changes = 0 if self.trace.kin is None else len(self.trace.kin.changed)
         for each in scope.linked:  # of the body before this one
             each.unlink()
         scope.linked.clear()
@@ -233,10 +237,13 @@ class LoopFlow(LoopAliases):
     def _take(self) -> None:
         """Puts elements that are carried under names of their own back into their containers."""
         self._elements.take(self.names)
+        self._structures.refresh()
         self._structures.take(self.names)
 
     def end(self, frame: dict[str, Any]) -> None:
         """The end of the body: carried tensors take their new values; everything else must be as it was."""
+        self.runtime.settle_all()
+        self._check_containers(frame)
         for name in self._structures.others(frame):
             self._refuse_change(name, self._entry[name], frame.get(name, carry.UNBOUND))
         frame = frame | self._elements.values() | self._structures.values(frame)
@@ -275,6 +282,19 @@ class LoopFlow(LoopAliases):
         carry.move_all(self.trace, moves)
         if self._is_last_body:
             self._numbers.store()
+
+    def _check_containers(self, frame: dict[str, Any]) -> None:
+        """Containers that the body changes, and that are those of other names in a later iteration."""
+        kin = self.trace.kin
+        if kin is not None:
+            changed = kin.ids_changed(self._changes)
+            changed |= {id(change.container) for change in self.trace.scope.watchers.changes()}
+            live = self._live_at_head - self._structures.names
+            names = functools.cache(lambda: reachable(user_frame(), live, self.runtime.function))
+            found = self._structures.check_body(frame, names, lambda container: id(container) in changed)
+            if found is not None:
+                raise refusal(found[1], self.runtime.error, self.meta, found[0])
+        self._structures.add_side(frame)
 
     def _check_fixed(self, name: str, before: Any, after: Any) -> None:
         if carry.same_value(before, after):

@@ -51,7 +51,8 @@ def _is_file_of_ours(filename: str) -> bool:
     return filename.startswith(_PACKAGE)
 
 
-def _is_ours(frame: FrameType) -> bool:
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs code of this package."""
     return _is_file_of_ours(frame.f_code.co_filename)
 
 
@@ -64,7 +65,7 @@ def caller_place(is_known: Callable[[str, int], bool] | None = None) -> Place | 
     frame: FrameType | None = sys._getframe(1)
     first: FrameType | None = None
     while frame is not None:
-        if not _is_ours(frame):
+        if not is_ours(frame):
             first = first or frame
             if is_known is None or is_known(frame.f_code.co_filename, frame.f_lineno):
                 return _place_of(frame)
@@ -77,7 +78,7 @@ def traceback_place(traceback: TracebackType | None, known: set[str]) -> Place |
     found = None
     while traceback is not None:
         frame = traceback.tb_frame
-        if frame.f_code.co_filename in known and not _is_ours(frame):
+        if frame.f_code.co_filename in known and not is_ours(frame):
             column = _column(frame, traceback.tb_lasti)
             found = Place(frame.f_code.co_filename, traceback.tb_lineno, column, frame.f_code.co_name)
         traceback = traceback.tb_next

@@ -24,6 +24,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pypto.frontend.changes import may_change
 from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names
 from pypto.frontend.returns import without_conditional_returns
 from pypto.frontend.source import Source
@@ -73,10 +74,11 @@ def _uncertain(flows: dict[ast.AST, FlowNames]) -> set[str]:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, flows: dict[ast.AST, FlowNames]) -> None:
-        self.flows = flows
+    def __init__(self, liveness: Liveness) -> None:
+        self.flows = liveness.flows
+        self.live = liveness.live
         self.metas: list[FlowMeta] = []
-        self.uncertain = _uncertain(flows)  # names that may be bound on some paths only
+        self.uncertain = _uncertain(self.flows)  # names that may be bound on some paths only
 
     # Small builders.
 
@@ -168,7 +170,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         without_conditional_returns(node)
-        outer, self.flows = self.flows, Liveness(node).flows
+        outer, liveness = self.flows, Liveness(node)
+        self.flows, self.live = liveness.flows, self.live | liveness.live
         known, self.uncertain = self.uncertain, self.uncertain | _uncertain(self.flows)
         # Naming the runtime makes it a captured variable, by which rewritten functions are known.
         keep = ast.copy_location(ast.Expr(ast.copy_location(self._name(RUNTIME), node.body[0])), node.body[0])
@@ -186,12 +189,24 @@ class _Rewriter(ast.NodeTransformer):
         node.test = self._located(self._call(RUNTIME, "truth", ast.Constant("assert"), node.test), node.test)
         return node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
-        self.generic_visit(node)
+    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        settled = self._settled(node)
         if not isinstance(node.target, ast.Name) or node.target.id not in self.uncertain:
-            return node
+            return settled
         loaded = self._call(RUNTIME, "load", self._name(node.target.id))
-        return [*self._placed([ast.Assign([self._name(node.target.id, store=True)], loaded)], node), node]
+        return [*self._placed([ast.Assign([self._name(node.target.id, store=True)], loaded)], node), *settled]
+
+    def _settled(self, node: ast.stmt) -> list[ast.stmt]:
+        """The statement, and a call behind it where it may have changed a container."""
+        reads = may_change(node)
+        live = self.live.get(node, EMPTY)
+        self.generic_visit(node)
+        if reads is None:
+            return [node]
+        names = [ast.Constant(name) for name in sorted(live | reads)]
+        return [node, *self._placed([ast.Expr(self._call(RUNTIME, "settle", *names))], node)]
+
+    visit_Assign = visit_AnnAssign = visit_Delete = visit_Expr = _settled
 
     # Expressions.
 
@@ -260,7 +275,7 @@ def rewrite(
     tree = source.tree
     if not returns_frame:
         without_conditional_returns(tree)
-    rewriter = _Rewriter(Liveness(tree, live_at_end).flows)
+    rewriter = _Rewriter(Liveness(tree, live_at_end))
     arguments = tree.args
     plain = ast.arguments(
         posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],

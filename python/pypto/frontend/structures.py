@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
+from pypto.frontend.kin import Kin, Names
 from pypto.frontend.maybe import Maybe, load
 from pypto.frontend.tracer import Trace
 
@@ -81,18 +82,62 @@ def _rebuild(template: Any, elements: dict[str, Any], path: str = "") -> Any:
     return _make(template, [_rebuild(element, elements, path + step) for step, element in parts])
 
 
+def _containers(value: Any) -> list[Any]:
+    """A container and those in it, without tuples, outermost first."""
+    parts = _parts(value)
+    if parts is None:
+        return []
+    inner = [each for _, element in parts for each in _containers(element)]
+    return inner if isinstance(value, tuple) else [value, *inner]
+
+
 class Structures:
     """Those of one loop or branch."""
 
     def __init__(self, trace: Trace, ordinal: int) -> None:
         self._trace, self._ordinal = trace, ordinal
         self._templates: dict[str, Any] = dict(trace.facts.structures.get(ordinal, {}))
+        self._sides: list[dict[str, list[Any]]] = []  # containers that a name may stand for, by where it comes from
+        self._made: dict[str, list[Any]] = {}  # containers that stand for them
 
     def start_from(self, entry: dict[str, Any]) -> None:
         """Elements that nobody binds anew are those of `entry`; names that hold something else there are left out."""
         self._templates = {
             name: entry[name] for name, noted in self._templates.items() if are_alike(noted, entry.get(name))
         }
+        self.add_side(entry)
+
+    def add_side(self, frame: dict[str, Any]) -> None:
+        """What the names hold at the end of a branch or body, or when a loop begins."""
+        values = {name: frame.get(name) for name in self._templates}
+        self._sides.append(
+            {name: _containers(each.value if isinstance(each, Maybe) else each) for name, each in values.items()}
+        )
+
+    def check_body(
+        self, frame: dict[str, Any], names: Callable[[], Names], changed: Callable[[Any], bool]
+    ) -> tuple[str, Any] | None:
+        """A name and a container that a loop body changes, and that only a later iteration may find in another name.
+
+        `names` gives what can be read then by others than the names here.
+        """
+        kin = self._trace.kin
+        if kin is None:
+            return None
+        ends = [
+            (name, head, end)
+            for name, heads in self._made.items()
+            for head, end in zip(heads, _containers(frame.get(name)), strict=False)
+        ]
+        for position, (name, head, end) in enumerate(ends):
+            for other in kin.of(end):
+                if not kin.are(head, other) and (changed(head) or changed(other)) and names().holds(other):
+                    return name, head
+            for _, other_head, other_end in ends[position + 1 :]:
+                is_new = kin.are(end, other_end) and not kin.are(head, other_head)
+                if is_new and (changed(head) or changed(other_head)):
+                    return name, head
+        return None
 
     @property
     def names(self) -> set[str]:
@@ -120,6 +165,11 @@ class Structures:
         """Names that hold something of another make."""
         return [name for name, template in self._templates.items() if not are_alike(template, frame.get(name))]
 
+    def refresh(self) -> None:
+        """The tracer has put values into containers."""
+        if self._trace.kin is not None:
+            self._trace.kin.refresh()
+
     def take(self, names: dict[str, Any]) -> None:
         """Makes containers of the elements in a table of names."""
         for name, template in self._templates.items():
@@ -127,8 +177,23 @@ class Structures:
             found = {path: load(names.pop(element)) for path, element in elements.items() if element in names}
             if found or not elements:
                 names[name] = _rebuild(template, found)
+                self._made[name] = _containers(names[name])
+        self._note_kin()
+
+    def _note_kin(self) -> None:
+        """The containers made here may be those that the names stand for."""
+        if not self._made:
+            return
+        kin = self._trace.kin = self._trace.kin or Kin(self._trace.loops)
+        kin.merge(
+            [
+                (each, [side[name][at] if at < len(side[name]) else None for side in self._sides])
+                for name, made in self._made.items()
+                for at, each in enumerate(made)
+            ]
+        )
 
     def note(self, name: str, container: Any) -> None:
         """The elements of this name are to be carried in the next trace."""
-        self._trace.facts.structures.setdefault(self._ordinal, {})[name] = container
+        self._trace.facts.structures.setdefault(self._ordinal, {})[name] = _rebuild(container, {})  # it may change
         self._trace.starts_over = True

@@ -152,6 +152,7 @@ class Trace:
         self.prints: PrintRecorder | None = None  # where values are shown
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
+        self.kin: Any = None  # containers that may be one, when loops or branches have made some
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
         self.starts_over = False  # facts were found that change what was traced before
