@@ -13,13 +13,14 @@ from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.links import Condition
 from pypto.frontend.maybe import Maybe, choose, join, split
 from pypto.frontend.rewrite import FlowMeta
-from pypto.frontend.structures import Structures, are_alike
+from pypto.frontend.structures import Structures, are_alike, is_container
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Retrace, TensorFact, require
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
+    from pypto.frontend.loopflow import LoopFlow
 
 
 class ConcreteBranch:
@@ -119,9 +120,13 @@ class BranchFlow:
         self._structures.refresh()
         return True
 
+    def _loop(self) -> LoopFlow | None:
+        """The innermost open loop of the function."""
+        return next((loop for loop in reversed(self.trace.loops) if loop.runtime is self.runtime), None)
+
     def _first_bound(self, name: str) -> Any:
         """What stands for an unbound name that the first branch has bound, where an earlier iteration may have."""
-        loop = next((loop for loop in reversed(self.trace.loops) if loop.runtime is self.runtime), None)
+        loop = self._loop()
         return None if loop is None else loop.first_bound(name, self._then.get(name, UNBOUND))
 
     def end_otherwise(self, frame: dict[str, Any]) -> None:
@@ -202,11 +207,15 @@ class BranchFlow:
         for side in (a, b):
             if isinstance(side, Unusable):
                 return side
+        is_lost = any(isinstance(side, Maybe) and side.is_lost for side in (a, b))
         (a, bound_a), (b, bound_b) = split(a, UNBOUND), split(b, UNBOUND)
+        if (a is UNBOUND) != (b is UNBOUND) and is_container(b if a is UNBOUND else a):
+            loop = self._loop()
+            is_lost |= loop is not None and loop.loses(name)
         value = self._merge_values(name, a, b)
         if isinstance(value, Unusable):
             return value
-        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason())
+        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason(), is_lost=is_lost)
 
     def _reason(self) -> str:
         line = self.trace.line_in_kernel(self.runtime.source.place(self.meta.node)) or self.meta.node.lineno

@@ -1,7 +1,7 @@
 """Which names a loop or a branch assigns, and which of them can be read later: what must be carried or merged.
 
-A backward walk over the statements of one function. Names that nested functions and lambdas read count as read
-everywhere, which is safe and rarely matters.
+A backward walk over the statements of one function. Names that nested functions and lambdas read count as read where
+those are called; everywhere if a function is used in another way than by a call of its name.
 """
 # ruff: noqa: D102, D105, D107
 
@@ -92,13 +92,40 @@ def loads_of(node: ast.AST) -> Names:
     return frozenset(_loads(node))
 
 
-def captured_names(function: ast.FunctionDef) -> Names:
-    """Names that functions and lambdas inside the function read from it."""
-    found: set[str] = set()
+def _called_only(function: ast.FunctionDef) -> dict[str, list[ast.AST]]:
+    """Functions inside the function, by the name that they are bound to and that is not used but to call them."""
+    nodes = [node for node in ast.walk(function) if node is not function]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    loads = {node.id for node in names if isinstance(node.ctx, ast.Load) and id(node) not in called}
+    bound: dict[str, list[ast.AST]] = {}
+    ours: set[int] = set()  # names that statements bind to a lambda
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            bound.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                bound.setdefault(target.id, []).append(node.value)
+                ours.add(id(target))
+    others = {node.id for node in names if not isinstance(node.ctx, ast.Load) and id(node) not in ours}
+    others |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    return {name: made for name, made in bound.items() if name not in loads | others}
+
+
+def captured_names(function: ast.FunctionDef) -> tuple[Names, dict[str, Names]]:
+    """Names that functions and lambdas inside the function read from it: anywhere, and where a name is called."""
+    called = _called_only(function)
+    known = {id(node) for made in called.values() for node in made}
+    anywhere: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, _FUNCTIONS) and node is not function:
-            found |= _loads(node)
-    return frozenset(found)
+        if isinstance(node, _FUNCTIONS) and node is not function and id(node) not in known:
+            anywhere |= _loads(node)
+    through = {name: frozenset[str]().union(*(_loads(node) for node in made)) for name, made in called.items()}
+    for _ in through:  # functions that call others
+        through = {name: reads.union(*(through.get(each, EMPTY) for each in reads)) for name, reads in through.items()}
+    anywhere |= {each for name in anywhere for each in through.get(name, EMPTY)}
+    return frozenset(anywhere), through
 
 
 class Liveness:
@@ -107,10 +134,15 @@ class Liveness:
     def __init__(self, function: ast.FunctionDef, live_at_end: Names = EMPTY) -> None:
         self.flows: dict[ast.AST, FlowNames] = {}
         self.live: dict[ast.AST, Names] = {}  # by statement: names that can be read behind it
-        self._always = captured_names(function)
+        self._always, self._through = captured_names(function)
         self._break: list[Names] = []
         self._continue: list[Names] = []
         self._block(function.body, live_at_end | self._always)
+
+    def _reads(self, node: ast.AST | None) -> set[str]:
+        """Names that an expression can read, and those that the functions that it calls can."""
+        found = _loads(node)
+        return found.union(*(self._through.get(name, EMPTY) for name in found))
 
     def _block(self, statements: list[ast.stmt], after: Names) -> Names:
         live = after
@@ -130,13 +162,13 @@ class Liveness:
             inside = self._block(node.body, after)
             return self._plain(node.items, inside)
         if isinstance(node, ast.Return):
-            return frozenset(_loads(node.value)) | self._always
+            return frozenset(self._reads(node.value)) | self._always
         if isinstance(node, ast.Break) and self._break:
             return self._break[-1]
         if isinstance(node, ast.Continue) and self._continue:
             return self._continue[-1]
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return after | _loads(node.value) | {node.target.id}
+            return after | self._reads(node.value) | {node.target.id}
         return self._plain([node], after)
 
     def _plain(self, nodes: Sequence[ast.AST], after: Names) -> Names:
@@ -144,7 +176,7 @@ class Liveness:
         read: set[str] = set()
         for node in nodes:
             killed |= set(stores_of([node]))
-            read |= _loads(node)
+            read |= self._reads(node)
         return (after - killed) | read | self._always
 
     def _record(
@@ -155,7 +187,7 @@ class Liveness:
 
     def _if(self, node: ast.If, after: Names) -> Names:
         self._record(node, [*node.body, *node.orelse], after, EMPTY)
-        return self._block(node.body, after) | self._block(node.orelse, after) | _loads(node.test)
+        return self._block(node.body, after) | self._block(node.orelse, after) | self._reads(node.test)
 
     def _loop(
         self, body: list[ast.stmt], orelse: list[ast.stmt], after: Names, killed: set[str], test: set[str]
@@ -180,9 +212,9 @@ class Liveness:
         read_first = self._block(node.body, EMPTY) - targets  # what is noted of inner statements is noted again below
         self._continue.pop()
         self._break.pop()
-        head = self._loop(node.body, node.orelse, after, targets, _loads(node.target))
+        head = self._loop(node.body, node.orelse, after, targets, self._reads(node.target))
         self._record(node, [node.target, *node.body], after, head, read_first)
-        return head | _loads(node.iter)
+        return head | self._reads(node.iter)
 
     def _while(self, node: ast.While, after: Names) -> Names:
-        return self._loop(node.body, node.orelse, after, set(), _loads(node.test))
+        return self._loop(node.body, node.orelse, after, set(), self._reads(node.test))

@@ -166,6 +166,10 @@ class LoopFlow(LoopAliases):
         self._numbers.note(name, value, value)
         return value
 
+    def loses(self, name: str) -> bool:
+        """Whether a name that was not bound before the loop can be read in a later iteration than it was bound in."""
+        return name in self._carried & self._live_at_head and name not in self._variables and name not in self._fixed
+
     def _begin_flag(self, name: str, bound: Any) -> None:
         """Follows whether the name is bound, where that depends on the running kernel."""
         read_unbound = static_int(bound) == 0 and name in self._live_at_head

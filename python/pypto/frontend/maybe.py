@@ -17,12 +17,19 @@ class Maybe(NamedTuple):
     value: Any
     bound: Any  # 1 where the name is bound: an int or a symbolic integer
     reason: str  # "is bound only in …"
+    is_lost: bool = False  # an earlier iteration may have bound it, to a container, which the loop does not keep
 
     def resolve(self) -> Any:
         """The value; the kernel faults here when the name was never bound."""
         known = static_int(self.bound)
         if known == 0:
             raise trace_error(NameError, f"'{self.name}' {self.reason}. Instead: bind it before")
+        if known is None and self.is_lost:
+            raise trace_error(
+                NameError,
+                f"'{self.name}' {self.reason}, to a container that later iterations of the pypto.loop do not find in "
+                "it. Instead: bind it before the loop",
+            )
         if known is None:
             trace = require("a name")
             expr = to_expr(trace, self.bound, self.name)
@@ -46,10 +53,10 @@ def split(value: Any, unbound: object) -> tuple[Any, Any]:
     return value, 0 if value is unbound else 1
 
 
-def join(name: str, value: Any, bound: Any, reason: str) -> Any:
+def join(name: str, value: Any, bound: Any, reason: str, *, is_lost: bool = False) -> Any:
     """The opposite of split."""
     known = static_int(bound)
-    return value if known is not None and known != 0 else Maybe(name, value, bound, reason)
+    return value if known is not None and known != 0 else Maybe(name, value, bound, reason, is_lost)
 
 
 def choose(condition: SymbolicScalar, a: Any, b: Any) -> Any:

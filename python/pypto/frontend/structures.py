@@ -75,6 +75,11 @@ def are_alike(a: Any, b: Any) -> bool:
     return makes is not None and makes == _makes(b)
 
 
+def is_container(value: Any) -> bool:
+    """Whether a value is a container whose elements are carried one by one."""
+    return _parts(value) is not None
+
+
 def _rebuild(template: Any, elements: dict[str, Any], path: str = "") -> Any:
     parts = _parts(template)
     if parts is None:

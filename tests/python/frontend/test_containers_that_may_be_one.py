@@ -266,3 +266,58 @@ def test_many_containers_bound_in_an_unrolled_loop(tmp_path):
     out[0:4] = state[0]
     """
     assert run(load(tmp_path, body), 30) == (130.0, 0.0)
+
+
+@pytest.mark.parametrize("first", ["i == 0", "pypto.is_loop_begin(i)"])
+@pytest.mark.parametrize("made", ["M", "[x * 3.0]"])
+@pytest.mark.parametrize("otherwise", [False, True])
+def test_a_container_that_only_the_first_iteration_binds(tmp_path, first, made, otherwise):
+    branches = (
+        [f"if {first}:", f"    K = {made}"] if not otherwise else ["if i > 0:", "    y = x", "else:", f"    K = {made}"]
+    )
+    lines = ["M = [x * 3.0]", "for i in pypto.loop(n[0]):", *(f"    {line}" for line in branches)]
+    body = "\n".join([*lines, "    out[0:4] = K[0] + 3.0"])
+    with pytest.raises(pypto.CompileError) as caught:
+        run(load(tmp_path, body), 3)
+    assert isinstance(caught.value, NameError)
+    assert "to a container that later iterations of the pypto.loop do not find in it" in str(caught.value)
+    assert "Instead: bind it before the loop" in str(caught.value)
+    assert caught.value.lineno == HEAD.count("\n") + len(body.split("\n"))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_container_that_every_iteration_binds(tmp_path, n):
+    body = """
+    M = [x * 3.0]
+    for i in pypto.loop(n[0]):
+        if i == 0:
+            K = M
+        else:
+            K = M
+        out[0:4] = K[0] + 3.0
+    """
+    assert run(load(tmp_path, body), n) == (6.0 if n else 0.0, 0.0)
+
+
+@pytest.mark.parametrize("again", ["for i in pypto.loop(3):", "for j in pypto.loop(1):\n    for i in pypto.loop(3):"])
+@pytest.mark.parametrize("made", ["f = lambda a: q if i == 1 else a", "def f(a):\n    return q if i == 1 else a"])
+def test_a_function_reads_the_index_of_the_loop_that_it_is_called_in(tmp_path, again, made):
+    inner = textwrap.indent(f"{made}\np = f(p) + 1.0", "    " * (again.count("\n") + 1))
+    body = f"p = x * 2.0\nq = x * 3.0\nfor i in pypto.loop(2):\n    p = p + 1.0\n{again}\n{inner}\nout[0:4] = p"
+    assert run(load(tmp_path, body), 1) == (5.0, 0.0)
+
+
+def test_a_function_that_is_called_behind_the_loop_reads_no_index(tmp_path):
+    body = """
+    p = x * 2.0
+    f = lambda a: a + p
+    g = lambda a: f(a)
+    for i in pypto.loop(n[0]):
+        p = p + 1.0
+    out[0:4] = g(x)
+    h = [lambda: p]
+    for i in pypto.loop(n[0]):
+        p = p + 1.0
+    out[4:8] = h[0]()
+    """
+    assert run(load(tmp_path, body), 2) == (5.0, 6.0)
