@@ -103,7 +103,8 @@ class Kin:
         """Whether two containers may be one."""
         return a is b or id(b) in self._kin.get(id(a), ())
 
-    def _pair(self, a: Any, b: Any) -> None:
+    def pair(self, a: Any, b: Any) -> None:
+        """Notes that two containers may be one."""
         if a is not b:
             self._add(a).add(id(b))
             self._add(b).add(id(a))
@@ -116,11 +117,11 @@ class Kin:
         ]
         for (fresh, _), others in zip(made, older, strict=True):
             for other in others:
-                self._pair(fresh, other)
+                self.pair(fresh, other)
         for position, (fresh, sources) in enumerate(made):
             for other, theirs in made[position + 1 :]:
                 if any(a is not None and self.are(a, b) for a, b in zip(sources, theirs, strict=True)):
-                    self._pair(fresh, other)
+                    self.pair(fresh, other)
 
     def _prune(self) -> None:
         """Forgets containers that nobody else holds."""
@@ -133,10 +134,6 @@ class Kin:
                 self._kin[other].discard(key)
             del self._known[key]
         self._most = _FEW + 2 * len(self._known)
-
-    def ids_changed(self, since: int) -> set[int]:
-        """Containers that statements have changed after so many changes, and those that may be they, by id."""
-        return {id(other) for each in self.changed[since:] for other in self.of(each)}
 
     def refresh(self) -> None:
         """The tracer itself has put values into containers."""

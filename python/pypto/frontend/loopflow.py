@@ -291,11 +291,13 @@ class LoopFlow(LoopAliases):
         """Containers that the body changes, and that are those of other names in a later iteration."""
         kin = self.trace.kin
         if kin is not None:
-            changed = kin.ids_changed(self._changes)
+            changed = {id(each) for each in kin.changed[self._changes :]}
             changed |= {id(change.container) for change in self.trace.scope.watchers.changes()}
             live = self._live_at_head - self._structures.names
             names = functools.cache(lambda: reachable(user_frame(), live, self.runtime.function))
-            found = self._structures.check_body(frame, names, lambda container: id(container) in changed)
+            found = self._structures.check_body(
+                frame, names, lambda each: any(id(one) in changed for one in kin.of(each))
+            )
             if found is not None:
                 raise refusal(found[1], self.runtime.error, self.meta, found[0])
         self._structures.add_side(frame)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from pypto.frontend.kin import Kin, Names
@@ -96,6 +96,28 @@ def _containers(value: Any) -> list[Any]:
     return inner if isinstance(value, tuple) else [value, *inner]
 
 
+def _new_kin(kin: Kin, ends: list[tuple[str, Any, Any]], heads: set[int]) -> Iterator[tuple[str, Any, Any]]:
+    """Pairs of containers that the next iteration may find to be one, from what names hold when a body ends.
+
+    Each with the name; first those at the end of the body itself.
+    """
+    may_be = []
+    for name, head, end in ends:
+        found = {id(each): each for own in kin.of(end) for each in (kin.of(own) if id(own) in heads else [own])}
+        may_be.append(found)
+        for other in found.values():
+            if id(other) not in heads:
+                yield from ((name, each, other) for each in (head, end) if not kin.are(each, other))
+    for position, (name, head, end) in enumerate(ends):
+        for (_, other, other_end), found in list(zip(ends, may_be, strict=True))[position + 1 :]:
+            if (id(other_end) in may_be[position] or id(end) in found or kin.are(end, other_end)) and not kin.are(
+                head, other
+            ):
+                is_own = id(end) in heads and id(other_end) in heads and not kin.are(end, other_end)
+                if not is_own:
+                    yield name, head, other
+
+
 class Structures:
     """Those of one loop or branch."""
 
@@ -134,15 +156,16 @@ class Structures:
             for name, heads in self._made.items()
             for head, end in zip(heads, _containers(frame.get(name)), strict=False)
         ]
-        for position, (name, head, end) in enumerate(ends):
-            for other in kin.of(end):
-                if not kin.are(head, other) and (changed(head) or changed(other)) and names().holds(other):
+        heads = {id(head) for _, head, _ in ends}
+        while True:  # what one name finds in another one it passes on in the next iteration
+            new = list(_new_kin(kin, ends, heads))
+            if not new:
+                return None
+            for name, head, other in new:
+                if (changed(head) or changed(other)) and (id(other) in heads or names().holds(other)):
                     return name, head
-            for _, other_head, other_end in ends[position + 1 :]:
-                is_new = kin.are(end, other_end) and not kin.are(head, other_head)
-                if is_new and (changed(head) or changed(other_head)):
-                    return name, head
-        return None
+            for _, head, other in new:
+                kin.pair(head, other)
 
     @property
     def names(self) -> set[str]:

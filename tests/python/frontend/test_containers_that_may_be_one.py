@@ -321,3 +321,32 @@ def test_a_function_that_is_called_behind_the_loop_reads_no_index(tmp_path):
     out[4:8] = h[0]()
     """
     assert run(load(tmp_path, body), 2) == (5.0, 6.0)
+
+
+def test_what_a_name_finds_in_another_one_goes_on_to_a_third(tmp_path):
+    body = """
+    L = [x * 2.0]
+    M = [x * 3.0]
+    O = [x * 4.0]
+    for i in pypto.loop(n[0]):
+        L = M
+        M = O
+    L[0] = x * 7.0
+    out[0:4] = M[0]
+    """
+    refused(tmp_path, body, "list", "L[0] = x * 7.0")
+
+
+def test_a_body_that_changes_what_goes_on_to_a_third_name(tmp_path):
+    body = """
+    L = [x * 2.0]
+    M = [x * 3.0]
+    O = [x * 4.0]
+    for i in pypto.loop(n[0]):
+        L[0] = L[0] + 1.0
+        L = M
+        M = O
+    out[0:4] = L[0]
+    out[4:8] = O[0]
+    """
+    refused(tmp_path, body, "list", "L = M")
