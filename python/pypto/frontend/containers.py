@@ -113,6 +113,10 @@ class Snapshot:
         for name, value in variables:
             self.add(value, name)
 
+    def knows(self, container: Any) -> bool:
+        """Whether a container is among them."""
+        return id(container) in self._seen
+
     def places(self) -> dict[str, tuple[Any, Any]]:
         """Container and key of every element, by path."""
         return {f"{path}[{key!r}]": (item, key) for item, parts, path in self._seen.values() for key, _ in parts}

@@ -135,6 +135,10 @@ class Kin:
             del self._known[key]
         self._most = _FEW + 2 * len(self._known)
 
+    def ids(self) -> set[int]:
+        """Ids of the containers that are known."""
+        return set(self._known)
+
     def refresh(self) -> None:
         """The tracer itself has put values into containers."""
         for key, (container, _) in self._known.items():

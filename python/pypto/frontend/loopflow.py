@@ -63,6 +63,7 @@ class LoopFlow(LoopAliases):
         self._first_write = self.trace.writes
         self._stand_ins: dict[str, Tensor | None] = {}  # for tensors that are found to be bound first in the body
         self._bodies = 0
+        self._old: set[int] = set()  # containers that were known then
         self._changes = 0  # of containers, when the body began
         self._ran = False
         self._is_last_body = True
@@ -219,6 +220,7 @@ class LoopFlow(LoopAliases):
         self.names = {}
         self._heads = {}
         self._bodies += 1
+        self._old = set() if self.trace.kin is None else self.trace.kin.ids()
         self._changes = 0 if self.trace.kin is None else len(self.trace.kin.changed)
         for each in scope.linked:  # of the body before this one
             each.unlink()
@@ -295,8 +297,12 @@ class LoopFlow(LoopAliases):
             changed |= {id(change.container) for change in self.trace.scope.watchers.changes()}
             live = self._live_at_head - self._structures.names
             names = functools.cache(lambda: reachable(user_frame(), live, self.runtime.function))
+            watched = self.trace.scope.watchers
             found = self._structures.check_body(
-                frame, names, lambda each: any(id(one) in changed for one in kin.of(each))
+                frame,
+                names,
+                lambda each: any(id(one) in changed for one in kin.of(each)),
+                lambda each: id(each) in self._old or watched.knows(each),
             )
             if found is not None:
                 raise refusal(found[1], self.runtime.error, self.meta, found[0])

@@ -96,7 +96,9 @@ def _containers(value: Any) -> list[Any]:
     return inner if isinstance(value, tuple) else [value, *inner]
 
 
-def _new_kin(kin: Kin, ends: list[tuple[str, Any, Any]], heads: set[int]) -> Iterator[tuple[str, Any, Any]]:
+def _new_kin(
+    kin: Kin, ends: list[tuple[str, Any, Any]], heads: set[int], is_old: Callable[[Any], bool]
+) -> Iterator[tuple[str, Any, Any]]:
     """Pairs of containers that the next iteration may find to be one, from what names hold when a body ends.
 
     Each with the name; first those at the end of the body itself.
@@ -106,7 +108,7 @@ def _new_kin(kin: Kin, ends: list[tuple[str, Any, Any]], heads: set[int]) -> Ite
         found = {id(each): each for own in kin.of(end) for each in (kin.of(own) if id(own) in heads else [own])}
         may_be.append(found)
         for other in found.values():
-            if id(other) not in heads:
+            if id(other) not in heads and is_old(other):  # the next body makes others in place of those made here
                 yield from ((name, each, other) for each in (head, end) if not kin.are(each, other))
     for position, (name, head, end) in enumerate(ends):
         for (_, other, other_end), found in list(zip(ends, may_be, strict=True))[position + 1 :]:
@@ -142,11 +144,15 @@ class Structures:
         )
 
     def check_body(
-        self, frame: dict[str, Any], names: Callable[[], Names], changed: Callable[[Any], bool]
+        self,
+        frame: dict[str, Any],
+        names: Callable[[], Names],
+        changed: Callable[[Any], bool],
+        is_old: Callable[[Any], bool],
     ) -> tuple[str, Any] | None:
         """A name and a container that a loop body changes, and that only a later iteration may find in another name.
 
-        `names` gives what can be read then by others than the names here.
+        `names` gives what can be read then by others than the names here; old is what was there before the body.
         """
         kin = self._trace.kin
         if kin is None:
@@ -158,7 +164,7 @@ class Structures:
         ]
         heads = {id(head) for _, head, _ in ends}
         while True:  # what one name finds in another one it passes on in the next iteration
-            new = list(_new_kin(kin, ends, heads))
+            new = list(_new_kin(kin, ends, heads, is_old))
             if not new:
                 return None
             for name, head, other in new:

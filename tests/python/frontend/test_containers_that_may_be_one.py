@@ -350,3 +350,21 @@ def test_a_body_that_changes_what_goes_on_to_a_third_name(tmp_path):
     out[4:8] = O[0]
     """
     refused(tmp_path, body, "list", "L = M")
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_the_container_of_before_is_kept_beside_a_new_one(tmp_path, n):
+    body = """
+    before = [x]
+    now = [x * 2.0]
+    for i in pypto.loop(n[0]):
+        now[0] = now[0] + 1.0
+        before, now = now, [before[0] + now[0]]
+    now[0] = now[0] + 1.0
+    out[0:4] = now[0]
+    out[4:8] = before[0]
+    """
+    before, now = 1.0, 2.0
+    for _ in range(n):
+        before, now = now + 1.0, before + now + 1.0
+    assert run(load(tmp_path, body), n) == (now + 1.0, before)
