@@ -89,7 +89,8 @@ bool DirectionIs(const Copy& copy, aclrtMemcpyKind kind) {
   if (copy.bytes <= kSmall) {
     std::memmove(copy.to, copy.from, copy.bytes);
   } else {
-    Instance::Get().CopyBytes(copy.to, copy.from, copy.bytes);
+    const Location& device = copy.destination.memory != nullptr ? copy.destination : copy.source;
+    Instance::Get().CopyBytes(copy.to, copy.from, copy.bytes, device.address);
   }
 }
 

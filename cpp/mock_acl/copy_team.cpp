@@ -1,11 +1,10 @@
 // Copies in pieces that whoever is free takes next: a thread that comes late, or not at all, delays nothing.
 #include "pypto/mock_acl/copy_team.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "pypto/base/bulk_copy.h"
+#include "pypto/mock_acl/device.h"
 
 namespace pypto::mock {
 namespace {
@@ -33,35 +32,41 @@ struct Job {
   }
 };
 
-bool TiedToOneProcessor() noexcept {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
+void WorkOn(void* job, uint32_t core) {
+  if (core < CopyTeam::kMostThreads) static_cast<Job*>(job)->Work();
 }
 
 }  // namespace
 
-bool CopyTeam::Ready(uint32_t cores) {
-  const uint32_t wanted = std::min(cores, kMostThreads);
-  if (scheduler_ != nullptr && scheduler_->cores() == wanted) return true;
-  if (TiedToOneProcessor()) return false;
-  scheduler_ = std::make_unique<device::CoreScheduler>(wanted);
-  return true;
-}
-
-void CopyTeam::Copy(void* to, const void* from, size_t bytes, uint32_t cores) {
+void CopyTeam::Copy(void* to, const void* from, size_t bytes, uint32_t cores, Device* device) {
   if (bytes < kLeastShared || cores < 2 || base::RangesOverlap(to, from, bytes)) {
     return base::BulkCopy(to, from, bytes);
   }
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !Ready(cores)) return base::BulkCopy(to, from, bytes);
   Job job;
   job.to = static_cast<std::byte*>(to);
   job.from = static_cast<const std::byte*>(from);
   job.bytes = bytes;
   job.lead = reinterpret_cast<uintptr_t>(to) % kLine;
   job.way = base::WayForBytes(bytes);
+  const bool on_cores = device != nullptr && bytes <= kMostOnCores && device->ShareIdleCores(WorkOn, &job);
+  if (on_cores) {
+    on_cores_.fetch_add(1, std::memory_order_relaxed);
+  } else if (!Share(&job, cores)) {
+    return base::BulkCopy(to, from, bytes);
+  }
   shared_.fetch_add(1, std::memory_order_relaxed);
-  scheduler_->Run([](void* context, uint32_t) { static_cast<Job*>(context)->Work(); }, &job);
+}
+
+bool CopyTeam::Share(void* job, uint32_t cores) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const uint32_t wanted = std::min(cores, kMostThreads);
+  if (scheduler_ == nullptr || scheduler_->cores() != wanted) {
+    scheduler_ = std::make_unique<device::CoreScheduler>(wanted);
+  }
+  if (!scheduler_->HasOtherProcessors()) return false;
+  scheduler_->Run(WorkOn, job);
+  return true;
 }
 
 void CopyTeam::Stop() {

@@ -61,6 +61,14 @@ class Device {
   bool RunShort(const Stream* stream, const KernelImage& image, const LaunchBytes& arguments) {
     return alone_.load(std::memory_order_seq_cst) == stream && RunOnCoresAgain(image, arguments);
   }
+  // `function` on the cores, where they run nothing now. False: nothing was done. Short launches of a stream alone may
+  // run meanwhile: they take no other core.
+  bool ShareIdleCores(KernelCores::Function function, void* context) {
+    if (!running_.TryAcquire()) return false;
+    const bool shared = cores_->Share(function, context);
+    running_.Release();
+    return shared;
+  }
   // The stream is closed and runs nothing.
   void Forget(Stream* stream) noexcept { alone_.compare_exchange_strong(stream, nullptr); }
 

@@ -57,6 +57,8 @@ class EngineCores final : public KernelCores {
     return engine_->RunAgain(program.executable(), arguments.bytes, {memory.epoch(), arguments.version});
   }
 
+  bool Share(Function function, void* context) override { return engine_->Share(function, context); }
+
  private:
   std::unique_ptr<device::Engine> engine_;
 };

@@ -60,8 +60,11 @@ class Instance {
     return device.HardwareSyncAddress();
   }
 
-  // Copies as memmove does, by as many threads as a device has cores where that is faster.
-  void CopyBytes(void* to, const void* from, size_t bytes) { copies.Copy(to, from, bytes, settings_.cores); }
+  // Copies as memmove does, by as many threads as a device has cores where that is faster. The cores of the device that
+  // holds `device_address`, if one does, may help.
+  void CopyBytes(void* to, const void* from, size_t bytes, uint64_t device_address) {
+    copies.Copy(to, from, bytes, settings_.cores, DeviceOfAddress(device_address));
+  }
   // Pages of freed blocks, on all devices and of page-locked memory, go back to the system.
   void GiveBackPages();
   // Tells the streams to stop, briefly waits for what runs, and lets their threads park.

@@ -41,9 +41,11 @@ struct LaunchBytes {
   uint64_t version = 0;
 };
 
-// The cores of one device. Thread rule: one launch at a time, on any thread.
+// The cores of one device. Thread rule: one launch or shared work at a time, on any thread.
 class KernelCores {
  public:
+  using Function = void (*)(void* context, uint32_t core);
+
   virtual ~KernelCores() = default;
   // Runs one launch to its end; `arguments` are the captured bytes. Ends early once `abort` is set. Returns 0, or the
   // aclError of the failure and its text.
@@ -53,6 +55,8 @@ class KernelCores {
   // done, Run is to be called.
   virtual bool RunAgain(const KernelImage& image, const LaunchBytes& arguments,
                         const DeviceMemory& memory) noexcept = 0;
+  // Calls `function` here as core 0, and on other cores that come in time. False: nothing was done, there are none.
+  virtual bool Share(Function function, void* context) = 0;
 };
 
 // kProgramFormat when the bytes are no image, kUnsupported when it was made for another chip than `soc`; an empty `soc`

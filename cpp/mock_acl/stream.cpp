@@ -246,7 +246,8 @@ void Stream::RunCopy(Task& task) {
   } else {
     const std::byte* source = task.source.Resolve(task.bytes);
     if (destination != nullptr && source != nullptr) {
-      Instance::Get().CopyBytes(destination, source, task.bytes);
+      const Location& device = task.destination.memory != nullptr ? task.destination : task.source;
+      Instance::Get().CopyBytes(destination, source, task.bytes, device.address);
       return;
     }
   }

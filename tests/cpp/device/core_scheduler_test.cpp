@@ -2,6 +2,7 @@
 #include "pypto/device/core_scheduler.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,32 @@ TEST(CoreScheduler, ExpectedRunsMayComeOrNot) {
   }
   scheduler.Expect();
   scheduler.Unexpect();
+}
+
+TEST(CoreScheduler, ThreadsThatShareTheCallersProcessorAreNoOtherProcessors) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one processor";
+  EXPECT_FALSE(CoreScheduler(1).HasOtherProcessors());
+  CoreScheduler free(2);
+  EXPECT_TRUE(free.HasOtherProcessors());
+  EXPECT_EQ(free.threads_started(), 1u);
+  std::thread([&] {
+    size_t first = 0;
+    while (!CPU_ISSET(first, &all)) ++first;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    CoreScheduler tied(2);
+    EXPECT_FALSE(tied.HasOtherProcessors());
+    EXPECT_EQ(tied.threads_started(), 0u);
+    Marks marks(10);
+    marks.Run(&tied);
+    EXPECT_EQ(tied.threads_started(), 1u);
+    EXPECT_FALSE(tied.HasOtherProcessors());
+    EXPECT_TRUE(free.HasOtherProcessors()) << "its threads started elsewhere";
+  }).join();
 }
 
 TEST(CoreScheduler, OneCoreIsTheCaller) {

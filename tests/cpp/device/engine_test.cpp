@@ -1,6 +1,8 @@
 // The engine as a whole: statistics, cores, allocation, instruction sets.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "device/allocation_counter.h"
 #include "device/plan_maker.h"
 #include "device/reference.h"
@@ -176,6 +178,20 @@ TEST(Engine, ShortTasksStayOnTheCaller) {
   launcher.Bind(MixedArguments(4, 4, 4, DType::kFp32));
   for (int i = 0; i < 3; ++i) ASSERT_EQ(launcher.Run().outcome.acl_code, 0);
   EXPECT_EQ(launcher.engine().counters().shared_tasks, 0u);
+}
+
+TEST(Engine, OtherWorkOnTheCoresIsNoTaskOfALaunch) {
+  const auto mark = [](void* ran, uint32_t core) {
+    if (core == 0) *static_cast<std::thread::id*>(ran) = std::this_thread::get_id();
+  };
+  std::thread::id ran;
+  EXPECT_FALSE(Engine::Make({1, 0})->Share(mark, &ran)) << "one core";
+  EXPECT_EQ(ran, std::thread::id());
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor";
+  const auto engine = Engine::Make({2, 0});
+  EXPECT_TRUE(engine->Share(mark, &ran));
+  EXPECT_EQ(ran, std::this_thread::get_id());
+  EXPECT_EQ(engine->counters().shared_tasks, 0u);
 }
 
 TEST(Engine, ShapesMayChangeFromLaunchToLaunch) {

@@ -5,9 +5,13 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
+
+#include "pypto/mock_acl/device.h"
+#include "pypto/mock_acl/settings.h"
 
 namespace pypto::mock {
 namespace {
@@ -51,6 +55,36 @@ TEST(CopyTeam, SharesLargeCopiesOnly) {
   EXPECT_EQ(team.shared(), 0u) << "one core";
   team.Copy(target.data(), source.data(), kLeast, 2);
   EXPECT_EQ(team.shared(), 1u);
+}
+
+TEST(CopyTeam, IdleCoresOfTheDeviceHelpFirst) {
+  if (!MayUseTwoProcessors()) GTEST_SKIP() << "one processor";
+  struct Copies {
+    CopyTeam team;
+    Settings settings;
+    std::vector<uint8_t> source = RandomBytes(kLeast);
+    std::vector<uint8_t> target = std::vector<uint8_t>(kLeast);
+    std::unique_ptr<Device> device;
+
+    void Run() { team.Copy(target.data(), source.data(), kLeast, 2, device.get()); }
+  } copies;
+  copies.settings.cores = 2;
+  copies.settings.memory_bytes = size_t{16} << 20;
+  copies.device = std::make_unique<Device>(0, copies.settings);
+  ASSERT_TRUE(copies.device->Start());
+  copies.Run();
+  EXPECT_EQ(copies.team.on_cores(), 1u);
+  EXPECT_TRUE(copies.target == copies.source);
+
+  std::fill(copies.target.begin(), copies.target.end(), uint8_t{0});
+  ASSERT_TRUE(copies.device->ShareIdleCores(
+      [](void* all, uint32_t core) {
+        if (core == 0) static_cast<Copies*>(all)->Run();
+      },
+      &copies));
+  EXPECT_EQ(copies.team.on_cores(), 1u) << "the cores were busy";
+  EXPECT_EQ(copies.team.shared(), 2u) << "the team's own threads helped";
+  EXPECT_TRUE(copies.target == copies.source);
 }
 
 TEST(CopyTeam, TakesOverlappingRangesAsMemmoveDoes) {

@@ -97,7 +97,7 @@ size_t LastLevelCacheBytes() noexcept {
 struct Choice {
   CopyWay way = BestWay();
   CopyFunction stream = FunctionOf(way);
-  size_t from_bytes = stream == nullptr ? SIZE_MAX : std::max(kLeastStreaming, LastLevelCacheBytes() / 16 * 5);
+  size_t from_bytes = stream == nullptr ? SIZE_MAX : std::max(kLeastStreaming, LastLevelCacheBytes() / 16 * 3);
 };
 
 const Choice& TheChoice() noexcept {

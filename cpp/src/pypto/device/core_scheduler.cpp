@@ -2,6 +2,7 @@
 #include "pypto/device/core_scheduler.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +22,11 @@ constexpr int kExpectSpins = 80'000;  // about 1 ms
 constexpr uint64_t kWorkerMask = 0xffff;
 constexpr uint64_t kOpen = uint64_t{1} << 16;
 constexpr uint64_t kJob = uint64_t{1} << 17;
+
+bool TiedToOneProcessor() noexcept {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && CPU_COUNT(&allowed) == 1;
+}
 
 }  // namespace
 
@@ -90,6 +96,7 @@ CoreScheduler::~CoreScheduler() {
 }
 
 void CoreScheduler::Start() {
+  tied_ = TiedToOneProcessor();
   // Signals belong to the threads of the program.
   sigset_t all;
   sigset_t before;
@@ -105,6 +112,14 @@ void CoreScheduler::Start() {
     start_failed_ = true;  // the threads there are do the work
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool CoreScheduler::HasOtherProcessors() {
+  if (cores_ == 1 || start_failed_ || base::ProcessGeneration() != generation_) return false;
+  if (!threads_.empty()) return !tied_;
+  if (TiedToOneProcessor()) return false;
+  Start();
+  return !threads_.empty();
 }
 
 void CoreScheduler::Expect() noexcept {

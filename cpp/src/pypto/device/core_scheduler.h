@@ -30,6 +30,10 @@ class CoreScheduler {
   void Expect() noexcept;
   void Unexpect() noexcept;
 
+  // Whether threads are there, or could be started now, that may run on other processors than the caller's: a thread
+  // that is tied to one processor hands that down to those it starts.
+  bool HasOtherProcessors();
+
   uint32_t cores() const noexcept { return cores_; }
   uint32_t threads_started() const noexcept { return static_cast<uint32_t>(threads_.size()); }
   uint64_t runs() const noexcept { return runs_.load(std::memory_order_relaxed); }  // from any thread
@@ -41,6 +45,7 @@ class CoreScheduler {
   const uint32_t cores_;
   const uint64_t generation_;  // of the process; threads do not survive a fork
   bool start_failed_ = false;
+  bool tied_ = false;  // the threads, to one processor
   std::atomic<uint64_t> runs_{0};
   std::shared_ptr<Shared> shared_;
   std::vector<std::thread> threads_;

@@ -93,8 +93,17 @@ class CoreEngine final : public Engine {
     return true;
   }
 
+  bool Share(void (*function)(void* context, uint32_t core), void* context) override {
+    if (!scheduler_.HasOtherProcessors()) return false;
+    Count(&other_runs_);
+    scheduler_.Run(function, context);
+    return true;
+  }
+
   EngineCounters counters() const noexcept override {
-    return {walked_.load(std::memory_order_relaxed), replayed_.load(std::memory_order_relaxed), scheduler_.runs()};
+    const uint64_t others = other_runs_.load(std::memory_order_relaxed);
+    return {walked_.load(std::memory_order_relaxed), replayed_.load(std::memory_order_relaxed),
+            scheduler_.runs() - others};
   }
 
  private:
@@ -243,6 +252,7 @@ class CoreEngine final : public Engine {
   std::array<uint64_t, 64> sharers_{};  // executables whose last walk had work for several cores, by serial number
   std::atomic<uint64_t> walked_{0};
   std::atomic<uint64_t> replayed_{0};
+  std::atomic<uint64_t> other_runs_{0};  // of the scheduler, for work that is no launch
 };
 
 // An engine without kernels: every launch says why.
@@ -253,6 +263,7 @@ class RefusingEngine final : public Engine {
     return {kKernelFault, simd::ActiveKernels().error};
   }
   bool RunAgain(const Executable&, std::span<const std::byte>, MemoryState) noexcept override { return false; }
+  bool Share(void (*)(void*, uint32_t), void*) override { return false; }
   EngineCounters counters() const noexcept override { return {}; }
 };
 

@@ -68,6 +68,9 @@ class Engine {
   // The same for a launch that is a short list of calls and whose block, at the same place and with the same memory,
   // has been run twice. False: nothing was done. Run looks for itself. Nothing is aborted: the caller has looked.
   virtual bool RunAgain(const Executable& executable, std::span<const std::byte> block, MemoryState state) noexcept = 0;
+  // Work that is no launch: `function` runs as CoreScheduler::Run says. False, with nothing done, where no other core
+  // could take part.
+  virtual bool Share(void (*function)(void* context, uint32_t core), void* context) = 0;
   // From any thread.
   virtual EngineCounters counters() const noexcept = 0;
 };
