@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets a fresh machine up and passes the tests: lints, C++ (ctest), the installed package (pytest), the examples.
-# With --sanitizers also the C++ tests under the address and undefined-behaviour sanitizers.
+# With --sanitizers also the C++ tests under the address and undefined-behaviour sanitizers, and those with threads under
+# the thread sanitizer.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -35,6 +36,12 @@ step "package: build, install, pytest"
 bash .ci/install.sh
 python -m pytest tests -n 2 --dist loadfile
 
+step "operations, with each set of vector instructions but the best"
+for simd in plain avx2; do
+  [ "$simd" = plain ] || grep -qw "$simd" /proc/cpuinfo || continue
+  PYPTO_SIMD=$simd python -m pytest tests/python/catalogue tests/python/test_matmul.py -q -n 2 --dist loadfile
+done
+
 step "examples"
 for example in examples/*/[!_]*.py; do
   echo "-- $example"
@@ -53,6 +60,14 @@ if [ "${1:-}" = --sanitizers ]; then
   cmake --preset asan >/dev/null
   cmake --build --preset asan
   ctest --preset asan
+
+  step "C++ with threads under the thread sanitizer"
+  with_threads=(test_device test_mock_acl test_mock_acl_memory test_mock_acl_engine test_runtime_mock test_capi)
+  cmake --preset tsan >/dev/null
+  cmake --build --preset tsan --target "${with_threads[@]}"
+  for name in "${with_threads[@]}"; do
+    "$(find build/tsan/tests -name "$name" -type f)" --gtest_brief=1
+  done
 fi
 
 step "done"

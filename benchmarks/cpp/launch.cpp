@@ -31,7 +31,7 @@ void Check(pypto_status status) {
 // out[0, 0] = x[0, 0] + y[0, 0]: one leaf of one cell over 16×16 tensors.
 std::shared_ptr<const pypto::program::Image> TrivialImage() {
   Builder b("trivial");
-  static_cast<void>(b.AddFile("launch.cpp"));
+  static_cast<void>(b.AddFile({"launch.cpp", "", "", 0}));
   const auto x = *b.AddTensorParameter("x", DType::kFp32, {16, 16}, {"", ""});
   const auto y = *b.AddTensorParameter("y", DType::kFp32, {16, 16}, {"", ""});
   const auto out = *b.AddTensorParameter("out", DType::kFp32, {1, 1}, {"", ""});

@@ -169,10 +169,13 @@ void bind_parameters(nb::class_<Builder>& builder) {
           },
           nb::arg("name"), "Adds a floating parameter of each launch. Returns its index among the scalars.")
       .def(
-          "add_file", [](Builder& self, const std::string& name) { return self.AddFile(name); }, nb::arg("base_name"),
-          "Index of a source file for set_place.")
-      .def(
-          "set_source", [](Builder& self, std::string source) { self.SetSource(std::move(source)); }, nb::arg("source"))
+          "add_file",
+          [](Builder& self, std::string name, std::string text, std::string path, int32_t def_line) {
+            return self.AddFile({std::move(name), std::move(text), std::move(path), def_line});
+          },
+          nb::arg("name"), nb::arg("text"), nb::arg("path"), nb::arg("def_line"),
+          "Index of a traced function for set_place; the kernel's comes first. `text` is its source from the "
+          "`def` on, `def_line` the line of that in the file at `path`.")
       .def(
           "set_place",
           [](Builder& self, uint32_t file, int32_t line, int32_t column) {

@@ -124,6 +124,12 @@ CompiledImage ReadBytes(const nb::bytes& data) {
 
 }  // namespace
 
+std::vector<std::string> NamesOf(const std::vector<program::SourceFile>& files) {
+  std::vector<std::string> names;
+  for (const program::SourceFile& file : files) names.push_back(file.name);
+  return names;
+}
+
 void bind_compile(nb::module_& module) {
   nb::class_<CompiledImage>(module, "CompiledImage", nb::is_weak_referenceable(),
                             "A compiled program. Immutable; any thread.")
@@ -132,8 +138,12 @@ void bind_compile(nb::module_& module) {
       .def_prop_ro("fingerprint", [](const CompiledImage& self) { return base::DigestHex(self.image().fingerprint); })
       .def_prop_ro("binaries", [](const CompiledImage& self) { return BinariesOf(self.image()); })
       .def_prop_ro("sections", &Sections, "(kind, bytes) of each section of the file, in its order.")
-      .def_prop_ro("source", [](const CompiledImage& self) { return self.image().debug.source; })
-      .def_prop_ro("source_files", [](const CompiledImage& self) { return self.image().debug.files; })
+      .def_prop_ro("source",
+                   [](const CompiledImage& self) {
+                     const auto& files = self.image().debug.files;
+                     return files.empty() ? std::string() : files.front().text;
+                   })
+      .def_prop_ro("source_files", [](const CompiledImage& self) { return NamesOf(self.image().debug.files); })
       .def_prop_ro("source_hash", [](const CompiledImage& self) { return program::SourceHash(self.image().debug); })
       .def_prop_ro("parameters", &Parameters, "One dict per parameter, in signature order.")
       .def_prop_ro("options",
@@ -149,6 +159,12 @@ void bind_compile(nb::module_& module) {
       .def_prop_ro(
           "bytes",
           [](const CompiledImage& self) { return nb::bytes(self.image().bytes.data(), self.image().bytes.size()); })
+      .def(
+          "with_kernel_at",
+          [](const CompiledImage& self, const std::string& path, int32_t def_line) {
+            return CompiledImage(program::WithKernelAt(self.image(), path, def_line));
+          },
+          nb::arg("path"), nb::arg("def_line"), "The same image, with the place of its kernel in this process.")
       .def("to_text", [](const CompiledImage& self) { return program::ToText(self.image().plan, self.image().debug); })
       .def("workspace_budget", &BudgetDict, nb::arg("values"), nb::arg("engine_bytes") = 0,
            "The workspace for given dims and scalars by name: pools, line items and totals in bytes.");

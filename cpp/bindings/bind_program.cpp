@@ -126,7 +126,7 @@ void bind_program(nb::module_& module) {
 
   nb::class_<TracedProgram>(module, "Program", "A traced kernel, before planning. Immutable.")
       .def_prop_ro("name", [](const TracedProgram& self) { return self.program().name; })
-      .def_prop_ro("files", [](const TracedProgram& self) { return self.program().files; })
+      .def_prop_ro("files", [](const TracedProgram& self) { return NamesOf(self.program().files); })
       .def(
           "to_text", [](const TracedProgram& self) { return program::ToText(self.program()); },
           "Readable listing, stable for equal programs.");

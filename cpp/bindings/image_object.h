@@ -33,6 +33,8 @@ class CompiledImage {
   std::shared_ptr<const program::Image> image_;
 };
 
+std::vector<std::string> NamesOf(const std::vector<program::SourceFile>& files);
+
 // One dict per device binary of the image.
 nanobind::list BinariesOf(const program::Image& image);
 

@@ -54,10 +54,10 @@ class Builder:
         Adds a floating parameter of each launch. Returns its index among the scalars.
         """
 
-    def add_file(self, base_name: str) -> int:
-        """Index of a source file for set_place."""
-
-    def set_source(self, source: str) -> None: ...
+    def add_file(self, name: str, text: str, path: str, def_line: int) -> int:
+        """
+        Index of a traced function for set_place; the kernel's comes first. `text` is its source from the `def` on, `def_line` the line of that in the file at `path`.
+        """
 
     def set_place(self, file: int, line: int, column: int) -> None:
         """Place of the statements that follow."""
@@ -194,6 +194,9 @@ class CompiledImage:
 
     @property
     def bytes(self) -> bytes: ...
+
+    def with_kernel_at(self, path: str, def_line: int) -> CompiledImage:
+        """The same image, with the place of its kernel in this process."""
 
     def to_text(self) -> str: ...
 

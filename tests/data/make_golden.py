@@ -12,7 +12,7 @@ from pypto import ir
 from pypto.dtypes import DT_INT32
 
 ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = ROOT / "tests" / "data" / "program_v2"
+GOLDEN = ROOT / "tests" / "data" / "program_v3"
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 ROWS = pypto.frontend.dynamic("rows")
 FP32, FP16 = pypto.DT_FP32, pypto.DT_FP16

@@ -1,4 +1,4 @@
-"""Runs a script in a fresh interpreter; kernels need a file to read their source from."""
+"""Runs a script in a fresh interpreter; kernels need a file to read their source from. Finds lines in files."""
 
 import os
 import subprocess
@@ -8,6 +8,12 @@ import textwrap
 from pathlib import Path
 
 REMOVED = ("PYPTO_ACL_LIBRARY", "ASCEND_HOME_PATH")
+
+
+def line_with(path: str | Path, text: str) -> int:
+    """Number of the first line of a file that begins with the text."""
+    lines = Path(path).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.startswith(text))
 
 
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess:

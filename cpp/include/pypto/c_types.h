@@ -391,7 +391,7 @@ typedef struct pypto_profile {
 typedef struct pypto_profile_line {
   char file[64];        /* base name */
   char operations[128]; /* names, each once, blanks between them */
-  int32_t line;         /* of the kernel, its first line being 1; 0: unknown */
+  int32_t line;         /* of the kernel, its `def` being 1, or of the file where it was traced; 0: unknown */
   uint32_t reserved;    /* 0 */
   double ns;            /* on all cores together */
   uint64_t bytes;       /* that tiles read from memory and write to it */

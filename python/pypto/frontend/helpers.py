@@ -163,9 +163,7 @@ def bind(
 
     source, code, metas = rewritten
     if trace is not None:
-        base = source.filename.replace("\\", "/").rpartition("/")[2]
-        label = base if not trace.ranges else f"{base}:{source.name}"
-        trace.add_source(source.filename, source.first_line, source.last_line, source.def_line, label)
+        trace.add_source(source)
     return instantiate(code, function, FunctionRuntime(source, metas, function, is_kernel=is_kernel))
 
 

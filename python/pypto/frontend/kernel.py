@@ -18,6 +18,7 @@ from pypto.frontend.guards import Guards, is_comparable
 from pypto.frontend.options import GROUPS, KernelOptions
 from pypto.frontend.recording import Recording
 from pypto.frontend.signature import Signature, is_tensor_argument
+from pypto.frontend.source import def_place
 from pypto.frontend.trace_kernel import Request
 from pypto.frontend.verify_prints import PrintSite
 
@@ -161,6 +162,8 @@ class JitKernel(_core.KernelCall):
         asked = (tensors, scalars, request.run_time, platform, request.settings.key)
         entry = None if request.prints else image_cache.entry(self.function, self.signature, asked)
         image = entry.read() if entry is not None else None
+        if image is not None:
+            image = image.with_kernel_at(*def_place(self.function))
         sites: list[PrintSite] = []
         if image is None:
             image, sites = self._prepare().compile(request, platform)

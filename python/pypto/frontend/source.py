@@ -125,6 +125,15 @@ def read_lambda_source(function: FunctionType) -> Source:
     )
 
 
+def def_place(function: FunctionType) -> tuple[str, int]:
+    """File and line of the `def` of a function; line 0 when it cannot be read."""
+    try:
+        source = read_source(function)
+    except NoSourceError:
+        return function.__code__.co_filename, 0
+    return source.filename, source.def_line
+
+
 def read_kernel_source(function: FunctionType) -> Source:
     """The source of a kernel; an FeError when it cannot be read."""
     try:

@@ -137,7 +137,6 @@ class PreparedKernel:
 
     def _run_kernel(self, trace: Trace, request: Request) -> None:
         runtime_function = helpers.bind(self.function, (self.source, self.code, self.metas), trace, is_kernel=True)
-        trace.builder.set_source(self.source.text)
         arguments: dict[str, Any] = {}
         for bound in request.tensors:
             dims = [dim if isinstance(dim, int) else None for dim in bound.dims]

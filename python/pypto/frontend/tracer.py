@@ -20,6 +20,7 @@ from pypto.frontend import packed
 from pypto.frontend.places import Place, caller_place, trace_error
 
 if TYPE_CHECKING:
+    from pypto.frontend.source import Source
     from pypto.frontend.verify_prints import PrintRecorder
 
 MAX_RETRACES = 1000
@@ -226,12 +227,19 @@ class Trace:
 
     # Building.
 
-    def add_source(self, filename: str, first: int, last: int, def_line: int, label: str) -> SourceRange:
+    def add_source(self, source: Source) -> SourceRange:
         """Makes the lines of a function known to the program; its places count from the `def` line."""
         for known in self.ranges:
-            if known.filename == filename and known.first_line == first:
+            if known.filename == source.filename and known.first_line == source.first_line:
                 return known
-        made = SourceRange(filename, first, last, def_line, self.builder.add_file(label), label)
+        label = source.filename.replace("\\", "/").rpartition("/")[2]
+        if self.ranges:  # the kernel comes first
+            label += f":{source.name}"
+            others = sum(known.label.partition("#")[0] == label for known in self.ranges)
+            label += f"#{others + 1}" if others else ""
+        text = "".join(source.text.splitlines(keepends=True)[source.def_line - source.first_line :])
+        index = self.builder.add_file(label, text, source.filename, source.def_line)
+        made = SourceRange(source.filename, source.first_line, source.last_line, source.def_line, index, label)
         self.ranges.append(made)
         self._known_lines.clear()
         return made

@@ -31,7 +31,7 @@ std::vector<uint8_t> Finish(program::Builder* builder) {
 
 std::vector<uint8_t> AddRowsFile(int64_t shift) {
   program::Builder b("add_rows");
-  static_cast<void>(b.AddFile("add_rows.py"));
+  static_cast<void>(b.AddFile({"add_rows.py", "", "", 0}));
   const auto x = *b.AddTensorParameter("x", DType::kFp32, {std::nullopt, 16}, {"n", ""});
   const auto w = *b.AddTensorParameter("w", DType::kFp32, {1, 16}, {});
   const auto out = *b.AddTensorParameter("out", DType::kFp32, {std::nullopt, 16}, {"n", ""});
@@ -47,7 +47,7 @@ std::vector<uint8_t> AddRowsFile(int64_t shift) {
 
 std::vector<uint8_t> ScaleRowsFile() {
   program::Builder b("scale_rows");
-  static_cast<void>(b.AddFile("scale_rows.py"));
+  static_cast<void>(b.AddFile({"scale_rows.py", "", "", 0}));
   const auto x = *b.AddTensorParameter("x", DType::kFp32, {std::nullopt, 16}, {"n", ""});
   const auto factor = *b.AddScalarParameter("factor", program::ScalarKind::kFloat);
   const auto out = *b.AddTensorParameter("out", DType::kFp32, {std::nullopt, 16}, {"n", ""});

@@ -87,7 +87,7 @@ TEST(Compile, PlacesLeadBackToTheKernel) {
   EXPECT_EQ(line_of(leaf.ops[0].place), exp_line);
   EXPECT_EQ(line_of(leaf.ops[1].place), move_line - 1);
   EXPECT_EQ(line_of(image->plan.roots[0].place), exp_line);
-  EXPECT_EQ(image->debug.files.at(image->debug.places.at(leaf.place).file), "kernel.py");
+  EXPECT_EQ(image->debug.files.at(image->debug.places.at(leaf.place).file).name, "kernel.py");
 }
 
 TEST(Compile, ATileThatFitsNoCoreNamesItsLine) {

@@ -30,7 +30,7 @@ class Kernel {
   using Dims = std::vector<std::optional<int64_t>>;
 
   explicit Kernel(const std::string& name = "kernel") : builder(name) {
-    file_ = builder.AddFile("kernel.py");
+    file_ = builder.AddFile({"kernel.py", "", "", 0});
     NextLine();
   }
 

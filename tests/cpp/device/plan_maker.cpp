@@ -290,7 +290,7 @@ std::shared_ptr<const program::Image> PlanMaker::Finish() {
     for (uint32_t root = 0; root < plan_.roots.size(); ++root) plan_.control.push_back(Run(root));
   }
   program::DebugInfo debug;
-  debug.files = {"kernel.py"};
+  debug.files = {{"kernel.py", "", "", 0}};
   debug.places = {{}, {0, 11, 0}, {0, 12, 0}, {0, 13, 0}};
   return program::MakeImage("a2a3sim", std::move(plan_), std::move(debug), {});
 }

@@ -21,7 +21,7 @@ program::Operand Tensor(program::TensorId id) {
 // out = x + x, rows in steps of 4; `shift` moves the reads, for a fault.
 std::vector<uint8_t> DoubleRows(int64_t rows, int64_t shift = 0) {
   program::Builder b("double_rows");
-  static_cast<void>(b.AddFile("double_rows.py"));
+  static_cast<void>(b.AddFile({"double_rows.py", "", "", 0}));
   const auto x = *b.AddTensorParameter("x", program::DType::kFp32, {rows, kColumns}, {});
   const auto out = *b.AddTensorParameter("out", program::DType::kFp32, {rows, kColumns}, {});
   program::ExprPool& e = b.exprs();

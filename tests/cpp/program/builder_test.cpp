@@ -207,9 +207,8 @@ TEST_F(BuilderTest, BlocksNestAndAreClosed) {
 
 TEST_F(BuilderTest, StatementsKeepPlaceAndTiles) {
   const TensorId x = Parameter("x", kF32, {4});
-  const uint32_t file = builder.AddFile("kernel.py");
-  EXPECT_EQ(builder.AddFile("kernel.py"), file);
-  EXPECT_NE(builder.AddFile("helper.py"), file);
+  const uint32_t file = builder.AddFile({"kernel.py", "", "", 0});
+  EXPECT_NE(builder.AddFile({"helper.py", "", "", 0}), file);
   builder.SetPlace({file, 7, 3});
   builder.SetTiles({{64}, {16, 32, 48}});
   Made(builder.Op(OpCode::kNeg, {Tensor(x)}, {}));

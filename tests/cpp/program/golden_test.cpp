@@ -12,7 +12,7 @@ namespace {
 
 TEST(GoldenFiles, EachIsReadAndWrittenTheSame) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(PYPTO_TEST_DATA "/program_v2")) {
+  for (const auto& entry : std::filesystem::directory_iterator(PYPTO_TEST_DATA "/program_v3")) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
     const auto read = ReadImage(bytes);
@@ -25,7 +25,7 @@ TEST(GoldenFiles, EachIsReadAndWrittenTheSame) {
     const std::vector<SectionInfo> sections = ListSections(image);
     ASSERT_EQ(sections.size(), 2 + image.binaries.size());
     EXPECT_EQ(sections[0].name, "plan");
-    EXPECT_EQ(SourceHash(image.debug).size(), image.debug.source.empty() ? 0u : 64u);
+    EXPECT_EQ(SourceHash(image.debug).size(), image.debug.files.empty() ? 0u : 64u);
     ++files;
   }
   EXPECT_GE(files, 3);

@@ -50,7 +50,7 @@ TEST(ImageTest, RoundTrip) {
   EXPECT_EQ((*read)->platform, "a2a3");
   EXPECT_EQ((*read)->fingerprint, image->fingerprint);
   EXPECT_EQ((*read)->bytes, image->bytes);
-  EXPECT_EQ((*read)->debug.source, SampleDebug().source);
+  EXPECT_EQ((*read)->debug.files.at(0).text, SampleDebug().files[0].text);
   ASSERT_EQ((*read)->binaries.size(), 2u);
   EXPECT_EQ((*read)->binaries[0].chip, "Ascend910B3");
   EXPECT_EQ((*read)->binaries[0].bytes, (std::vector<uint8_t>{1, 2, 3}));
@@ -69,7 +69,7 @@ TEST(ImageTest, FingerprintIgnoresDebugOnly) {
   const base::Digest fingerprint = Sample()->fingerprint;
   DebugInfo other = SampleDebug();
   other.places[1].line = 99;
-  other.source = "def kernel():\n    # moved\n    pass\n";
+  other.files[0].text = "def kernel():\n    # moved\n    pass\n";
   const auto moved = MakeImage("a2a3sim", SamplePlan(), other, {});
   EXPECT_EQ(moved->fingerprint, fingerprint);
   EXPECT_NE(moved->bytes, Sample()->bytes);
@@ -132,9 +132,9 @@ TEST(ImageTest, MessagesSayWhatIsWrong) {
   EXPECT_THAT(Error(std::vector<uint8_t>{}), testing::HasSubstr("not a program image"));
   EXPECT_THAT(Error(std::vector<uint8_t>{'E', 'L', 'F'}), testing::HasSubstr("not a program image"));
   EXPECT_THAT(Error(std::span(bytes).first(20)), testing::HasSubstr("truncated: 20 bytes"));
-  bytes[8] = 1;
-  EXPECT_THAT(Error(bytes), testing::HasSubstr("format version 1, this library reads version 2"));
   bytes[8] = 2;
+  EXPECT_THAT(Error(bytes), testing::HasSubstr("format version 2, this library reads version 3"));
+  bytes[8] = 3;
   bytes[100] = static_cast<uint8_t>(bytes[100] ^ 1);
   EXPECT_THAT(Error(bytes), testing::HasSubstr("its checksum does not match"));
   bytes[100] = static_cast<uint8_t>(bytes[100] ^ 1);
@@ -148,14 +148,14 @@ TEST(ImageTest, MessagesSayWhatIsWrong) {
   EXPECT_THAT(Error(Sealed(bytes)), testing::HasSubstr("a section is missing or of an unknown kind"));
 }
 
-// A program file of format version 2, byte for byte: any change here is a new version.
+// A program file of format version 3, byte for byte: any change here is a new version.
 TEST(ImageTest, FormatIsFrozen) {
   Plan plan;
   plan.name = "empty";
   const auto image = MakeImage("a2a3sim", std::move(plan), {}, {});
-  EXPECT_EQ(image->bytes.size(), 336u);
+  EXPECT_EQ(image->bytes.size(), 328u);
   EXPECT_EQ(base::DigestHex(base::HashBytes(image->bytes)),
-            "444c3ecaaf5f8f52137bdbd9d8517f79979799e7629c0677824c2389acdb3c38");
+            "c8105fefc38e7e35a96c4134561feda554f5e2a0866952a45cafdca0f3e2f4a9");
   EXPECT_TRUE(ReadImage(image->bytes).ok());
 }
 

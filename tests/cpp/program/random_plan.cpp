@@ -314,9 +314,8 @@ Plan RandomPlan(uint64_t seed) {
 
 DebugInfo SampleDebug() {
   DebugInfo debug;
-  debug.files = {"kernel.py", "helper.py"};
+  debug.files = {{"kernel.py", "def kernel():\n    pass\n", "", 0}, {"helper.py:helper", "", "", 0}};
   debug.places = {{}, {0, 12, 5}, {1, 3, 9}};
-  debug.source = "def kernel():\n    pass\n";
   return debug;
 }
 

@@ -8,7 +8,7 @@ namespace {
 TEST_F(BuilderTest, ListingOfAProgram) {
   const TensorId x = *builder.AddTensorParameter("x", DType::kFp32, {std::nullopt, 8}, {"n", ""});
   ASSERT_TRUE(builder.AddScalarParameter("k", ScalarKind::kInt).ok());
-  const uint32_t file = builder.AddFile("kernel.py");
+  const uint32_t file = builder.AddFile({"kernel.py", "", "", 0});
   ExprPool& pool = builder.exprs();
   builder.SetPlace({file, 3, 1});
   const ExprId n = builder.tensor(x).shape[0];
@@ -45,7 +45,7 @@ TEST_F(BuilderTest, ListingOfAProgram) {
 
 TEST(PlanTextTest, ListsStoragesLeavesAndWorkspace) {
   DebugInfo debug;
-  debug.files = {"kernel.py"};
+  debug.files = {{"kernel.py", "", "", 0}};
   debug.places = {{}, {0, 12, 1}};
   const std::string text = ToText(SamplePlan(), debug);
   for (const char* line :

@@ -12,7 +12,7 @@ class VerifyTest : public BuilderTest {
  protected:
   // out = x + x inside a loop over 4, with a view and a store.
   Program Sound() {
-    const uint32_t file = builder.AddFile("kernel.py");
+    const uint32_t file = builder.AddFile({"kernel.py", "", "", 0});
     const TensorId x = Parameter("x", kF32, {4, 8});
     const TensorId out = Parameter("out", kF32, {4, 8});
     ExprPool& pool = builder.exprs();

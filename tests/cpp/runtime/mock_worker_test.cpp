@@ -37,7 +37,7 @@ Operand T(program::TensorId tensor) {
 // out[i] = x[i] + w, rows in steps of 32; n is dynamic. `shift` moves the reads, for a fault.
 std::shared_ptr<const program::Image> AddRows(int64_t shift = 0) {
   program::Builder b("add_rows");
-  static_cast<void>(b.AddFile("add_rows.py"));
+  static_cast<void>(b.AddFile({"add_rows.py", "", "", 0}));
   const auto x = *b.AddTensorParameter("x", DType::kFp32, {std::nullopt, 16}, {"n", ""});
   const auto w = *b.AddTensorParameter("w", DType::kFp32, {1, 16}, {});
   const auto out = *b.AddTensorParameter("out", DType::kFp32, {std::nullopt, 16}, {"n", ""});

@@ -22,7 +22,7 @@ inline program::Operand TensorOperand(program::TensorId tensor) {
 // out[i] = x[i] @ x, row by row: each row's product takes 512 bytes of root-inner memory.
 inline std::shared_ptr<const program::Image> Rows(const program::PlanOptions& plan = {}) {
   program::Builder b("rows");
-  static_cast<void>(b.AddFile("rows.py"));
+  static_cast<void>(b.AddFile({"rows.py", "", "", 0}));
   const auto x = *b.AddTensorParameter("x", program::DType::kFp32, {std::nullopt, 16}, {"n", ""});
   const auto w = *b.AddTensorParameter("w", program::DType::kFp32, {16, 16}, {});
   const auto out = *b.AddTensorParameter("out", program::DType::kFp32, {std::nullopt, 16}, {"n", ""});

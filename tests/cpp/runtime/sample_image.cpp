@@ -44,7 +44,7 @@ std::shared_ptr<const program::Image> SampleImage::Make() const {
     plan.workspace.unit_bytes[0] = plan.exprs.Mul(plan.exprs.Symbol(0), plan.exprs.Const(unit_per_symbol));
   }
   program::DebugInfo debug;
-  debug.files = {"sample.py"};
+  debug.files = {{"sample.py", "", "", 0}};
   debug.places = {{}, {0, 7, 1}};
   return program::MakeImage(platform, std::move(plan), std::move(debug), {});
 }

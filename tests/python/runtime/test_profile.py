@@ -8,7 +8,9 @@ import torch
 import pypto
 from pypto import ir
 from pypto.runtime import ChipWorker, LaunchProfile, profile
-from scripts import run_python
+from scripts import line_with, run_python
+
+MATMUL = line_with(__file__, "    product = pypto.matmul")
 
 
 @pypto.frontend.jit
@@ -20,6 +22,16 @@ def chain(
     product = pypto.matmul(x, weight, pypto.DT_FP32)
     scaled = product * 2.0
     out[:] = pypto.exp(scaled) + 1.0
+
+
+def twice(value):
+    # A line of a helper counts in its own file.
+    return value * 2.0
+
+
+@pypto.frontend.jit
+def with_helper(x: pypto.Tensor([64, 16], pypto.DT_FP32), out: pypto.Tensor([64, 16], pypto.DT_FP32)):
+    out[:] = twice(x)
 
 
 @pypto.frontend.jit
@@ -39,21 +51,33 @@ def test_lines_leaves_and_bytes(worker):
     assert isinstance(figures, LaunchProfile)
     assert torch.allclose(out, torch.exp(2 * (x @ weight)) + 1, rtol=1e-5)
     by_line = {line.line: line for line in figures.lines}
-    assert sorted(by_line) == [6, 7, 8]
-    assert by_line[6].operations == ["matmul"]
-    assert by_line[7].operations == ["mul"]
-    assert by_line[8].operations == ["exp", "add"]
+    first = MATMUL
+    assert sorted(by_line) == [first, first + 1, first + 2]
+    assert by_line[first].operations == ["matmul"]
+    assert by_line[first + 1].operations == ["mul"]
+    assert by_line[first + 2].operations == ["exp", "add"]
     assert all(line.file == "test_profile.py" for line in figures.lines)
-    assert by_line[7].text == "scaled = product * 2.0"
+    assert by_line[first + 1].text == "scaled = product * 2.0"
     cube, vector = figures.leaves
-    assert (cube.kind, cube.line, cube.instances) == ("cube", 6, 1)
+    assert (cube.kind, cube.line, cube.instances) == ("cube", first, 1)
     assert vector.kind == "vector"
     assert [operation.name for operation in vector.operations] == ["mul", "exp", "add"]
     across = -(-128 // 128)
     assert cube.bytes == 256 * 64 * 4 * across + cube.tiles * 64 * 128 * 4 + 256 * 128 * 4
     assert vector.bytes == 2 * 256 * 128 * 4
-    assert by_line[6].bytes == cube.bytes
-    assert by_line[7].bytes + by_line[8].bytes == vector.bytes
+    assert by_line[first].bytes == cube.bytes
+    assert by_line[first + 1].bytes + by_line[first + 2].bytes == vector.bytes
+
+
+def test_lines_of_helpers_and_of_programs_from_files(worker, tmp_path):
+    compiled = ir.compile(with_helper)
+    x, out = torch.randn(64, 16), torch.empty(64, 16)
+    [line] = profile(worker.register(compiled), (x, out)).lines
+    assert (line.file, line.line) == ("test_profile.py", line_with(__file__, "    return value * 2.0"))
+    assert line.text == "return value * 2.0"
+    compiled.save(tmp_path / "program.pto")
+    [line] = profile(worker.register(ir.load(tmp_path / "program.pto")), (x, out)).lines
+    assert (line.file, line.line, line.text) == ("test_profile.py:twice", 3, "return value * 2.0")
 
 
 def test_sums_fit_the_launch(worker):
@@ -136,7 +160,7 @@ def test_as_text_dict_and_trace(worker, tmp_path):
     figures = profile(worker.register(ir.compile(chain)), arguments)
     text = str(figures)
     assert text.startswith("chain: ")
-    for word in ("share", "GB/s", "test_profile.py:6", "matmul", "| scaled = product * 2.0"):
+    for word in ("share", "GB/s", f"test_profile.py:{MATMUL}", "matmul", "| scaled = product * 2.0"):
         assert word in text
     assert repr(figures).startswith("<LaunchProfile of 'chain': ")
     record = figures.to_dict()
@@ -148,7 +172,7 @@ def test_as_text_dict_and_trace(worker, tmp_path):
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert len(spans) == len(figures.runs)
     assert spans[0]["name"] == "matmul"
-    assert spans[0]["args"]["line"] == "test_profile.py:6"
+    assert spans[0]["args"]["line"] == f"test_profile.py:{MATMUL}"
     assert spans[0]["dur"] == pytest.approx(figures.runs[0].ns / 1e3, abs=1e-3)
     with pytest.raises(OSError, match="nowhere"):
         figures.chrome_trace(tmp_path / "nowhere" / "trace.json")

@@ -19,7 +19,6 @@ Context::Context(const program::Program& traced)
   plan.loop_count = traced.loop_count;
   plan.exprs = traced.exprs;
   debug.files = traced.files;
-  debug.source = traced.source;
   debug.places.emplace_back();
   loops.emplace_back();
   scopes.emplace_back();
@@ -56,7 +55,7 @@ uint32_t Context::PlaceIndex(const program::SourcePlace& place) {
 
 base::Status Context::At(const program::SourcePlace& place, base::Status status) const {
   if (status.ok() || place.line == 0 || status.source_line() != 0) return status;
-  const std::string file = place.file < debug.files.size() ? debug.files[place.file] : std::string();
+  const std::string file = place.file < debug.files.size() ? debug.files[place.file].name : std::string();
   return std::move(status).WithSourceLine(file, place.line);
 }
 

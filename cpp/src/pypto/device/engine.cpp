@@ -233,7 +233,7 @@ class CoreEngine final : public Engine {
     if (fault.place == 0 || fault.place >= debug.places.size()) return outcome;
     const program::SourcePlace& place = debug.places[fault.place];
     outcome.message += " (";
-    if (place.file < debug.files.size()) outcome.message += debug.files[place.file] + ", ";
+    if (place.file < debug.files.size()) outcome.message += debug.files[place.file].name + ", ";
     outcome.message += "line " + std::to_string(place.line) + ")";
     return outcome;
   }

@@ -26,14 +26,10 @@ Builder::Builder(std::string name) {
   open_.push_back(&program_.body);
 }
 
-uint32_t Builder::AddFile(const std::string& base_name) {
-  const auto it = std::find(program_.files.begin(), program_.files.end(), base_name);
-  if (it != program_.files.end()) return static_cast<uint32_t>(it - program_.files.begin());
-  program_.files.push_back(base_name);
+uint32_t Builder::AddFile(SourceFile file) {
+  program_.files.push_back(std::move(file));
   return static_cast<uint32_t>(program_.files.size() - 1);
 }
-
-void Builder::SetSource(std::string source) { program_.source = std::move(source); }
 
 base::Result<TensorId> Builder::NewTensor(Tensor tensor) {
   if (program_.tensors.size() >= kNoTensor) return Status(StatusCode::kInvalidArgument, "too many tensors");

@@ -29,8 +29,8 @@ class PYPTO_API Builder {
 
   void SetPlace(SourcePlace place) { place_ = place; }
   void SetTiles(TileShapes tiles) { tiles_ = std::move(tiles); }
-  uint32_t AddFile(const std::string& base_name);
-  void SetSource(std::string source);
+  // Index for SourcePlace::file; the kernel's comes first.
+  uint32_t AddFile(SourceFile file);
 
   base::Result<TensorId> Declare(const std::string& name, DType dtype, const std::vector<ExprId>& shape);
   base::Result<TensorId> Op(OpCode code, std::vector<Operand> inputs, OpAttributes attributes);

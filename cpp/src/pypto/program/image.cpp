@@ -233,6 +233,15 @@ base::Result<std::shared_ptr<const Image>> ReadImage(std::span<const uint8_t> by
   return std::shared_ptr<const Image>(std::move(image));
 }
 
+std::shared_ptr<const Image> WithKernelAt(const Image& image, const std::string& path, int32_t def_line) {
+  auto placed = std::make_shared<Image>(image);
+  if (!placed->debug.files.empty()) {
+    placed->debug.files.front().path = path;
+    placed->debug.files.front().def_line = def_line;
+  }
+  return placed;
+}
+
 std::vector<SectionInfo> ListSections(const Image& image) {
   std::vector<SectionInfo> listed;
   for (const Section& section : SectionsOf(image)) {
@@ -245,9 +254,9 @@ std::vector<SectionInfo> ListSections(const Image& image) {
 }
 
 std::string SourceHash(const DebugInfo& debug) {
-  if (debug.source.empty()) return {};
-  const auto* text = reinterpret_cast<const uint8_t*>(debug.source.data());
-  return base::DigestHex(base::HashBytes({text, debug.source.size()}));
+  if (debug.files.empty() || debug.files.front().text.empty()) return {};
+  const std::string& text = debug.files.front().text;
+  return base::DigestHex(base::HashBytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
 }
 
 bool LooksLikeImage(std::span<const uint8_t> bytes) {

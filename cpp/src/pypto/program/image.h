@@ -18,7 +18,7 @@
 namespace pypto::program {
 
 inline constexpr std::array<uint8_t, 8> kImageMagic = {'P', 'Y', 'P', 'T', 'O', 'I', 'M', 'G'};
-inline constexpr uint32_t kImageVersion = 2;
+inline constexpr uint32_t kImageVersion = 3;
 
 // Which cores run a binary; the library wants to be told.
 enum class CoreKind : uint8_t { kAiCore = 0, kVector = 1, kCube = 2 };
@@ -56,6 +56,8 @@ PYPTO_API std::shared_ptr<const Image> MakeImage(std::string platform, Plan plan
 
 // kProgramFormat, with what is wrong, for anything truncated, altered, or of a newer version.
 PYPTO_API base::Result<std::shared_ptr<const Image>> ReadImage(std::span<const uint8_t> bytes);
+// The same image, with the place of its kernel in this process.
+PYPTO_API std::shared_ptr<const Image> WithKernelAt(const Image& image, const std::string& path, int32_t def_line);
 
 // What a file consists of, in its order: "plan", "debug", "binary".
 struct SectionInfo {

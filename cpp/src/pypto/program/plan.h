@@ -216,9 +216,8 @@ struct Plan {
 
 // Everything that is not part of a program's identity.
 struct DebugInfo {
-  std::vector<std::string> files;
+  std::vector<SourceFile> files;    // the kernel's first
   std::vector<SourcePlace> places;  // places[0] is unknown
-  std::string source;
 };
 
 // That the ids, ranks, dtypes and lists of a plan refer to each other soundly, so that the engine can execute it

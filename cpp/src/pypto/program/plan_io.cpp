@@ -231,13 +231,15 @@ void Code(A& archive, Coded<A, Plan>& plan) {
 
 template <typename A>
 void Code(A& archive, Coded<A, DebugInfo>& debug) {
-  archive.List(debug.files, [&](auto& file) { archive.Text(file); });
+  archive.List(debug.files, [&](auto& file) {
+    archive.Text(file.name);
+    archive.Text(file.text);
+  });
   archive.List(debug.places, [&](auto& place) {
     archive.Number(place.file);
     archive.Number(place.line);
     archive.Number(place.column);
   });
-  archive.Text(debug.source);
 }
 
 std::vector<uint8_t> Write(const Plan& plan, bool identity_only) {

@@ -69,7 +69,7 @@ class Lister {
     if (place < debug_.places.size() && debug_.places[place].line > 0) {
       const SourcePlace& source = debug_.places[place];
       text_ += "  # ";
-      if (source.file < debug_.files.size()) text_ += debug_.files[source.file] + ":";
+      if (source.file < debug_.files.size()) text_ += debug_.files[source.file].name + ":";
       text_ += std::to_string(source.line);
     }
     text_ += "\n";

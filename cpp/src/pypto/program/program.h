@@ -27,6 +27,15 @@ struct SourcePlace {
   int32_t column = 0;
 };
 
+// A traced function.
+struct SourceFile {
+  std::string name;  // base name of the file; of a helper also its own, behind a colon
+  std::string text;  // from the `def` on, which is line 1; empty: unknown
+  // Where this process has it; files of images do not hold it.
+  std::string path;
+  int32_t def_line = 0;  // in the file at `path`, from 1; 0: unknown
+};
+
 // kAlias: all cells of a parameter or declared tensor, in another shape; reads and writes are those of that tensor.
 enum class TensorOrigin : uint8_t { kParameter, kDeclared, kTemporary, kView, kAlias };
 
@@ -218,8 +227,7 @@ struct Program {
   uint32_t loop_count = 0;
   ExprPool exprs;
   Block body;
-  std::vector<std::string> files;  // base names
-  std::string source;              // of the kernel, for error texts
+  std::vector<SourceFile> files;  // the kernel's first
 };
 
 // kCompile with the source place: ids out of range, shapes or dtypes that do not fit, operands with dynamic dims, a

@@ -34,7 +34,7 @@ class Verifier {
   Status Error(const std::string& what) const {
     Status status(StatusCode::kCompile, what);
     if (place_.file >= program_.files.size() || place_.line <= 0) return status;
-    return std::move(status).WithSourceLine(program_.files[place_.file], place_.line);
+    return std::move(status).WithSourceLine(program_.files[place_.file].name, place_.line);
   }
 
   Status CheckExpressions() {

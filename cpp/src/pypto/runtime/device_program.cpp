@@ -247,7 +247,7 @@ Status CheckRunsHere(const program::Image& image, const std::string& platform, b
                                "binary with ir.load_kernel",
                                name.c_str());
     if (image.debug.files.empty()) return status;
-    return std::move(status).WithSourceLine(image.debug.files.front(), 1);
+    return std::move(status).WithSourceLine(image.debug.files.front().name, 1);
   }
   return MakeStatus(
       StatusCode::kUnsupported,

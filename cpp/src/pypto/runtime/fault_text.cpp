@@ -1,6 +1,8 @@
 // Words for FaultKind.
 #include "pypto/runtime/fault_text.h"
 
+#include "pypto/program/source_text.h"
+
 namespace pypto::runtime {
 namespace {
 
@@ -31,25 +33,18 @@ base::Status DescribeFault(const program::Image& image, const program::LaunchSta
                            const base::Status& cause) {
   const std::string& kernel = image.plan.name;
   if (statistics.fault == 0) return base::Status(cause).WithContext("while running '" + kernel + "'");
-  std::string file;
-  int line = 0;
-  if (statistics.fault_place < image.debug.places.size()) {
-    const program::SourcePlace& place = image.debug.places[statistics.fault_place];
-    if (place.line > 0 && place.file < image.debug.files.size()) {
-      file = image.debug.files[place.file];
-      line = place.line;
-    }
-  }
-  const std::string where = line > 0 ? base::Format(" at %s, line %d of the kernel", file.c_str(), line) : "";
+  program::SourcePlace place;
+  if (statistics.fault_place < image.debug.places.size()) place = image.debug.places[statistics.fault_place];
+  const program::Location location = program::LocationOf(image.debug, place);
   const base::AclFailure* failure = cause.acl_failure();
   const std::string said = failure != nullptr && !failure->text.empty() ? "; the device says: " + failure->text : "";
   base::Status status = base::MakeStatus(
       base::StatusCode::kAcl,
-      "kernel '%s' faulted%s: %s (value %lld)%s. The worker cannot be used any more: close it and make a new one",
-      kernel.c_str(), where.c_str(), FaultReason(static_cast<FaultKind>(statistics.fault)),
-      static_cast<long long>(statistics.fault_value), said.c_str());
+      "kernel '%s' faulted: %s (value %lld)%s. The worker cannot be used any more: close it and make a new one%s",
+      kernel.c_str(), FaultReason(static_cast<FaultKind>(statistics.fault)),
+      static_cast<long long>(statistics.fault_value), said.c_str(), program::PointAt(image.debug, place).c_str());
   if (failure != nullptr) status = std::move(status).WithAclFailure(*failure);
-  if (line > 0) status = std::move(status).WithSourceLine(file, line);
+  if (location.line > 0) status = std::move(status).WithSourceLine(location.file, location.line);
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "pypto/program/op_table.h"
+#include "pypto/program/source_text.h"
 
 namespace pypto::runtime {
 namespace {
@@ -33,19 +34,6 @@ std::string Trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
-// Line `line` of the source, its first `def` being line 1, without the blanks around it.
-std::string LineText(std::string_view source, int32_t line) {
-  int32_t number = 0;  // 0: before the def
-  while (!source.empty() && line > 0) {
-    const size_t end = source.find('\n');
-    std::string text = Trimmed(source.substr(0, end));
-    if (number != 0 || text.starts_with("def ")) ++number;
-    if (number == line) return text;
-    source.remove_prefix(end == std::string_view::npos ? source.size() : end + 1);
-  }
-  return {};
 }
 
 // Turns the entries of one launch into a profile; lives for one call of ReadProfile.
@@ -96,11 +84,15 @@ class Reader {
 
   double Nanoseconds(uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
 
-  void Locate(uint32_t place, std::string* file, int32_t* line) const {
+  void Locate(uint32_t index, std::string* file, int32_t* line) {
     const program::DebugInfo& debug = image_.debug;
-    if (place >= debug.places.size() || debug.places[place].line <= 0) return;
-    if (debug.places[place].file < debug.files.size()) *file = debug.files[debug.places[place].file];
-    *line = debug.places[place].line;
+    if (index >= debug.places.size()) return;
+    const program::SourcePlace& place = debug.places[index];
+    const program::Location location = program::LocationOf(debug, place);
+    if (location.line <= 0) return;
+    *file = location.file.substr(location.file.find_last_of("/\\") + 1);
+    *line = location.line;
+    texts_.try_emplace({*file, *line}, Trimmed(program::LineOf(debug.files[place.file], place.line)));
   }
 
   bool AddLeaves() {
@@ -171,7 +163,7 @@ class Reader {
     for (auto& [place, line] : lines) {
       line.file = place.first;
       line.line = place.second;
-      line.text = LineText(image_.debug.source, line.line);
+      line.text = texts_[place];
       out_.lines.push_back(std::move(line));
     }
     std::stable_sort(out_.lines.begin(), out_.lines.end(),
@@ -186,6 +178,7 @@ class Reader {
   std::vector<LeafEntry> leaves_;
   std::vector<OpEntry> operations_;
   std::vector<RunEntry> runs_;
+  std::map<std::pair<std::string, int32_t>, std::string> texts_;  // of lines, by file and number
   LaunchProfile out_;
 };
 

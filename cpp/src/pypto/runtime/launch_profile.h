@@ -16,8 +16,8 @@ namespace pypto::runtime {
 // One operation in all tiles of its leaf.
 struct ProfileOperation {
   std::string name;
-  std::string file;  // base name
-  int32_t line = 0;  // of the kernel, from its `def`; 0: unknown
+  std::string file;  // base name, of a helper in an image from a file with its own name behind a colon
+  int32_t line = 0;  // of the file; in an image from a file from the `def` on. 0: unknown
   double ns = 0;     // with its share of what the leaf spends around its operations
   uint64_t bytes = 0;
 };
