@@ -84,6 +84,14 @@ TEST(GraphBuilder, OnlyWhatSavesTimeIsShared) {
   EXPECT_FALSE(Window(1).Build(4, true).shared);  // one tile, in whatever order
 }
 
+TEST(GraphBuilder, WhatTakesLongestToTheEndBeginsFirst) {
+  // Chains of one, two, four and three leaves.
+  Window window(10, 100'000);
+  const int64_t chains[] = {0, 1, 1, 2, 2, 2, 2, 3, 3, 3};
+  for (uint32_t i = 0; i < 10; ++i) window.Touch(i, 0, true, true, Window::Row(chains[i]));
+  EXPECT_EQ(window.Build(2, false).graph.ready, (std::vector<uint32_t>{3, 7, 1, 0}));
+}
+
 // `count` instances of two leaves: one writes inner memory, the other reads it and adds to row i of memory that all
 // see.
 Window Instances(uint32_t count, uint32_t rows) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -32,6 +33,13 @@ class Window {
     builder_.Begin();
   }
   void SetTiles(uint32_t leaf, int64_t tiles) { task_.leaves[leaf].tiles = tiles; }
+  // All leaves become products; `leaf` has a grid of tiles.
+  void SetProduct(uint32_t leaf, int64_t down, int64_t across) {
+    program_.kind = program::LeafKind::kCube;
+    program_.rank = 2;
+    task_.leaves[leaf].grid = {down, across};
+    task_.leaves[leaf].tiles = down * across;
+  }
   void Touch(uint32_t leaf, uint32_t space, bool reads, bool writes, const Region& region) {
     builder_.Touch(leaf, space, reads, writes, region);
     touched_.push_back({leaf, space, reads, writes, region});
@@ -115,7 +123,9 @@ class Window {
     for (uint32_t i = 0; i < task_.graph.nodes; ++i) {
       if (predecessors[i] == 0) ready.push_back(i);
     }
-    EXPECT_EQ(ready, task_.graph.ready);
+    std::vector<uint32_t> told = task_.graph.ready;
+    std::sort(told.begin(), told.end());
+    EXPECT_EQ(ready, told);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "pypto/device/matrix.h"
 #include "pypto/device/scratch.h"
 #include "pypto/device/simd/select.h"
+#include "pypto/device/task.h"
 
 namespace pypto::device::testing {
 namespace {
@@ -309,6 +310,55 @@ TEST(Matmul, NanAndInfinityReachTheResult) {
 
 TEST(Matmul, SpreadOverCores) { CheckProduct({200, 260, 100, false, false, 32, 64}, kTypes[1], 4); }
 
+// Tiles that take long are handed out in pieces; what is counted are tiles of the plan.
+TEST(Matmul, PiecesOfLongTilesGiveTheSameBitsOnAnyNumberOfCores) {
+  constexpr int64_t kRows = 300;
+  constexpr int64_t kTerms = 2048;
+  constexpr int64_t kColumns = 140;
+  PlanMaker maker;
+  const uint32_t a = maker.Parameter(DType::kFp32, {kRows, kTerms});
+  const uint32_t b = maker.Parameter(DType::kFp32, {kTerms, kColumns});
+  const uint32_t c = maker.Parameter(DType::kFp32, {kRows, kColumns});
+  LeafMaker leaf = maker.Cube({kRows, kColumns}, {128, 128}, kTerms);
+  leaf.Op(OpCode::kMatmul,
+          {leaf.Strided(a, maker.Const(0), {kTerms, 1}, {kRows, kTerms}, {}),
+           leaf.Strided(b, maker.Const(0), {kColumns, 1}, {kTerms, kColumns}, {})},
+          leaf.Access(c));
+  const auto image = SingleLeaf(&maker, leaf);
+  const std::vector<Argument> arguments = {{RandomValues(DType::kFp32, kRows * kTerms, -1, 1, 1)},
+                                           {RandomValues(DType::kFp32, kTerms * kColumns, -1, 1, 2)},
+                                           {std::vector<double>(kRows * kColumns, 0.0)}};
+  std::vector<std::byte> expected;
+  for (const uint32_t cores : {1u, 2u, 3u, 4u}) {
+    Launcher launcher(image, cores);
+    const LeafProgram& made = static_cast<const LoadedExecutable&>(launcher.executable()).roots()[0].leaves[0];
+    EXPECT_GT(made.matmul.pieces, 1);
+    launcher.Bind(arguments);
+    for (int round = 0; round < 3; ++round) {
+      const LaunchResult result = launcher.Run();
+      EXPECT_EQ(result.statistics.leaf_tiles, 6u);
+      if (cores == 1) expected = result.bytes[2];
+      ASSERT_EQ(result.bytes[2], expected) << cores << " cores";
+    }
+  }
+}
+
+TEST(Matmul, PiecesOfATileCountOnce) {
+  LeafProgram program;
+  program.kind = program::LeafKind::kCube;
+  program.rank = 2;
+  program.matmul.pieces = 2;
+  LeafRecord record;
+  record.program = &program;
+  record.grid = {5, 3};
+  record.tiles = 15;
+  EXPECT_EQ(PlannedTiles(record, 0, 15), 9);
+  for (int64_t piece = 0; piece < 15; ++piece) {
+    EXPECT_EQ(PlannedTiles(record, piece, piece + 1), piece % 5 % 2 == 0 ? 1 : 0) << piece;
+    EXPECT_EQ(PlannedTiles(record, 0, piece) + PlannedTiles(record, piece, 15), 9) << piece;
+  }
+}
+
 // Arithmetic by dtype, or reading the weight where there are few rows.
 TEST(Matmul, TheEstimateOfATileFollowsItsDtypeAndRows) {
   const auto estimate = [](const Types& types, int64_t rows) {
@@ -322,7 +372,8 @@ TEST(Matmul, TheEstimateOfATileFollowsItsDtypeAndRows) {
              leaf.Strided(b, maker.Const(0), {256, 1}, {512, 256}, {})},
             leaf.Access(c));
     const Launcher launcher(SingleLeaf(&maker, leaf));
-    return static_cast<const LoadedExecutable&>(launcher.executable()).roots()[0].leaves[0].tile_ns;
+    const LeafProgram& made = static_cast<const LoadedExecutable&>(launcher.executable()).roots()[0].leaves[0];
+    return made.tile_ns * static_cast<double>(made.matmul.pieces);
   };
   const simd::KernelTable& kernels = *simd::ActiveKernels().table;
   const double terms = 256.0 * 256 * 512;

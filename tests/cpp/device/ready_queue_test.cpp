@@ -29,6 +29,7 @@ class Recorder {
   static void Work(void* context, uint32_t core) {
     auto& self = *static_cast<Recorder*>(context);
     Claim claim;
+    claim.back = core % 2 == 1;
     while (self.queue_.Next(&claim)) {
       Leaf& leaf = self.leaves_[claim.node];
       const uint64_t begin = self.clock_.fetch_add(1);
@@ -168,6 +169,87 @@ TEST(ReadyQueue, NoClaimTakesLong) {
   window.SetTiles(0, 100);
   const std::vector<int64_t> claims = Claims(window.Build(2), 2);
   EXPECT_EQ(*std::max_element(claims.begin(), claims.end()), 4);  // 200 µs
+}
+
+TEST(ReadyQueue, CoresTakeTilesFromBothEnds) {
+  Window window(1, 1000);
+  window.SetTiles(0, 37);
+  ReadyQueue queue;
+  queue.Begin(window.Build(2), 2);
+  Claim front;
+  Claim back;
+  back.back = true;
+  std::vector<int> taken(37);
+  int64_t first = 0;
+  int64_t last = 37;
+  while (queue.Next(&front)) {
+    EXPECT_EQ(front.first, first);
+    first = front.last;
+    for (int64_t tile = front.first; tile < front.last; ++tile) ++taken[static_cast<size_t>(tile)];
+    if (first == last || !queue.Next(&back)) continue;
+    EXPECT_EQ(back.last, last);
+    last = back.first;
+    for (int64_t tile = back.first; tile < back.last; ++tile) ++taken[static_cast<size_t>(tile)];
+    if (first == last) {
+      EXPECT_FALSE(queue.Next(&back) || queue.Next(&front));
+      break;
+    }
+  }
+  EXPECT_EQ(first, last);
+  EXPECT_EQ(taken, std::vector<int>(37, 1));
+}
+
+// Claims of a product of `down` × `across` tiles, two cores in turn.
+std::vector<int64_t> ProductClaims(int64_t down, int64_t across) {
+  Window window(1, 100'000);
+  window.SetProduct(0, down, across);
+  ReadyQueue queue;
+  queue.Begin(window.Build(2), 2);
+  Claim claims[2];
+  claims[1].back = true;
+  std::vector<int64_t> tiles;
+  for (int64_t left = down * across; left > 0;) {
+    Claim& claim = claims[tiles.size() % 2];
+    EXPECT_TRUE(queue.Next(&claim));
+    tiles.push_back(claim.last - claim.first);
+    left -= tiles.back();
+  }
+  return tiles;
+}
+
+TEST(ReadyQueue, ProductsAreTakenInWideClaimsAndTheRestTileByTile) {
+  // Three of four columns each, one more each, whole columns all.
+  EXPECT_EQ(ProductClaims(4, 8), (std::vector<int64_t>{12, 12, 4, 1, 1, 1, 1}));
+  // One column each, then tiles.
+  EXPECT_EQ(ProductClaims(3, 3), (std::vector<int64_t>{3, 3, 1, 1, 1}));
+  EXPECT_EQ(ProductClaims(6, 1), (std::vector<int64_t>{2, 2, 1, 1}));
+}
+
+TEST(ReadyQueue, AColumnIsTakenWholeWhileOtherWorkIsReady) {
+  Window window(2, 100'000);
+  window.SetProduct(0, 4, 1);
+  window.SetProduct(1, 4, 1);
+  EXPECT_EQ(Claims(window.Build(2), 2), (std::vector<int64_t>{4, 1, 1, 1, 1}));
+}
+
+TEST(ReadyQueue, LongChainsOfInstancesAreBroughtForwardTogether) {
+  // Three chains of eight instances for two cores: segment by segment.
+  Window window(24, 100'000);
+  for (uint32_t i = 0; i < 24; ++i) window.Touch(i, 0, true, true, Window::Row(i % 3));
+  window.MakeInstances(1);
+  const Task& task = window.Build(2, false, true);
+  ASSERT_TRUE(task.by_instance);
+  ASSERT_FALSE(task.graph.segments.empty());
+  ReadyQueue queue;
+  queue.Begin(task, 2);
+  Recorder<ReadyQueue> recorder(task, &queue);
+  Recorder<ReadyQueue>::Work(&recorder, 0);
+  std::vector<size_t> done(3);
+  for (const size_t leaf : recorder.Order()) {
+    ++done[leaf % 3];
+    const auto [least, most] = std::minmax_element(done.begin(), done.end());
+    EXPECT_LE(*most - *least, 2u);
+  }
 }
 
 TEST(ShakenQueue, EveryTileOnceAndInOrder) {

@@ -2,6 +2,7 @@
 #include "pypto/device/graph_builder.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pypto::device {
 namespace {
@@ -14,6 +15,10 @@ constexpr size_t kLeastJoined = 4;
 // root-inner memory stays in their caches.
 constexpr uint32_t kInstancesPerCore = 8;
 constexpr double kWorthOfInstances = 0.8;
+// A chain that takes less than one of so many parts of a core's share is run as it comes; longer ones are cut into at
+// most so many segments.
+constexpr double kPartsOfShare = 16;
+constexpr double kMostSegments = 16;
 
 }  // namespace
 
@@ -198,12 +203,46 @@ void GraphBuilder::Finish(uint32_t cores, bool shaken, bool has_rooms, Task* tas
     task->by_instance = saved >= kWorthOfInstances * saved_at_most && longest * 4 * cores <= task->work_ns;
     if (task->by_instance) {
       task->shared = true;
-      return Emit(instances, task);
+      Emit(instances, task);
+      return CutChains(cores, task);
     }
   }
   const double saved = std::min(saved_at_most, task->work_ns - OrderLeaves(*task, cores));
   task->shared = shaken || saved >= kLeastSavedNs;
-  if (task->shared) Emit(leaves, task);
+  if (!task->shared) return;
+  Emit(leaves, task);
+  CutChains(cores, task);
+}
+
+// What takes longest to the end begins first. Where chains of instances are long, all are brought forward segment by
+// segment, so that no core is left with one when the others have ended.
+void GraphBuilder::CutChains(uint32_t cores, Task* task) {
+  TaskGraph& graph = task->graph;
+  const double part = task->work_ns / cores / kPartsOfShare;
+  tails_.assign(graph.nodes, 0);
+  double longest = 0;
+  for (uint32_t node = graph.working; node-- > 0;) {
+    double behind = 0;
+    for (uint32_t i = graph.first[node]; i < graph.first[node + 1]; ++i) {
+      const uint32_t next = graph.successors[i];
+      behind = std::max(behind, tails_[next]);
+      // A join is done when all of them are: those behind it come later than this node.
+      for (uint32_t j = graph.first[next]; next >= graph.working && j < graph.first[next + 1]; ++j) {
+        behind = std::max(behind, tails_[graph.successors[j]]);
+      }
+    }
+    tails_[node] = behind + nodes_[node].own_ns;
+    longest = std::max(longest, tails_[node]);
+  }
+  if (longest <= part) return;
+  std::sort(graph.ready.begin(), graph.ready.end(),
+            [this](uint32_t a, uint32_t b) { return tails_[a] != tails_[b] ? tails_[a] > tails_[b] : a < b; });
+  if (!task->by_instance) return;
+  const double segment = longest / std::min(std::ceil(longest / part), kMostSegments);
+  graph.segments.resize(graph.nodes);
+  for (uint32_t i = 0; i < graph.nodes; ++i) {
+    graph.segments[i] = static_cast<uint8_t>(std::min(tails_[i] / segment, kMostSegments));
+  }
 }
 
 void GraphBuilder::Emit(uint32_t working, Task* task) {

@@ -82,6 +82,7 @@ class GraphBuilder {
   double Span() const;
   void Clear();
   void Emit(uint32_t working, Task* task);
+  void CutChains(uint32_t cores, Task* task);
 
   std::vector<Use> uses_;
   uint32_t spaces_used_ = 0;
@@ -99,6 +100,7 @@ class GraphBuilder {
   };
   std::vector<Node> nodes_;
   std::vector<uint32_t> found_;
+  std::vector<double> tails_;  // per node: from its begin to the end of the longest chain behind it
 };
 
 }  // namespace pypto::device

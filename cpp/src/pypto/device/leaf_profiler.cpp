@@ -40,7 +40,7 @@ void LeafProfiler::BeginTask(const Task& task) {
   ++tasks_;
   for (const LeafRecord& record : task.leaves) {
     leaves_[record.program->number].instances += 1;
-    leaves_[record.program->number].tiles += static_cast<uint64_t>(record.tiles);
+    leaves_[record.program->number].tiles += static_cast<uint64_t>(PlannedTiles(record, 0, record.tiles));
   }
 }
 
@@ -59,7 +59,8 @@ void LeafProfiler::Note(uint32_t core, uint32_t number, int64_t first, int64_t l
     ++log.dropped;
     return;
   }
-  log.runs.push_back({begin, end, bytes, leaf.number, tasks_ - 1, number, core, static_cast<uint64_t>(last - first)});
+  const auto tiles = static_cast<uint64_t>(PlannedTiles(record, first, last));
+  log.runs.push_back({begin, end, bytes, leaf.number, tasks_ - 1, number, core, tiles});
 }
 
 void LeafProfiler::End() {

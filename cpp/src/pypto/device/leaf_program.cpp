@@ -313,7 +313,20 @@ class LeafBuilder {
     elements = Touched(elements);
     for (const program::LeafOp& op : leaf_.ops) out_.tile_ns += elements * ElementCost(op);
     if (out_.kind == program::LeafKind::kCube) out_.tile_ns = ProductTime(elements);
+    if (out_.kind == program::LeafKind::kCube) CutTile();
     out_.least_tiles = std::max(static_cast<int64_t>(kLeastClaimNs / std::max(out_.tile_ns, 1.0)), int64_t{1});
+  }
+
+  // A tile that takes long is handed out in pieces of its rows, so that cores end together.
+  void CutTile() {
+    constexpr double kLongTileNs = 150'000;
+    constexpr int64_t kLeastRows = 32;
+    int64_t& rows = out_.tile[out_.rank - 2];
+    while (out_.tile_ns > kLongTileNs && rows % 2 == 0 && rows / 2 >= kLeastRows) {
+      rows /= 2;
+      out_.tile_ns /= 2;
+      out_.matmul.pieces *= 2;
+    }
   }
 
   // Arithmetic, or reading the operands, whichever takes longer.

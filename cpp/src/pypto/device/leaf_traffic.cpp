@@ -73,10 +73,16 @@ class Traffic {
     return InTile(bound, dim);
   }
 
+  // The pieces of a tile read B together.
+  bool FirstPiece() const {
+    const int row = leaf_.rank - 2;
+    return begin_[row] / leaf_.tile[row] % leaf_.matmul.pieces == 0;
+  }
+
   // A is batch…, M, K; B is batch…, K, N.
   int64_t ProductCells(size_t operand, const AccessProgram& access, int dim) const {
     const int k_dim = operand == 1 ? leaf_.rank - 1 : operand == 2 ? leaf_.rank - 2 : -1;
-    if (dim == k_dim) return record_.bounds[leaf_.rank];
+    if (dim == k_dim) return FirstPiece() || operand != 2 ? record_.bounds[leaf_.rank] : 0;
     return access.extents[dim] <= 1 && dim < leaf_.rank - 2 ? 1 : InTile(record_.bounds[dim], dim);
   }
 

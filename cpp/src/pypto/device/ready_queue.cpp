@@ -8,16 +8,13 @@
 namespace pypto::device {
 namespace {
 
-constexpr int kSpins = 4000;  // about 50 µs
-constexpr int64_t kSharesPerCore = 2;
+constexpr int kSpins = 4000;              // about 50 µs
+constexpr int64_t kSharesPerCore = 2;     // a claim takes one of so many parts of what is left, for every core
 constexpr double kMostClaimNs = 200'000;  // a core that loses its processor holds up no more
 
-// Whole columns of the tiles of a product share packed panels of B: they are taken together when there are enough of
-// them for all cores.
-int64_t UnitOf(const LeafRecord& leaf, int64_t shares) {
-  if (leaf.program->kind != program::LeafKind::kCube) return 1;
-  const int64_t down = leaf.grid[leaf.program->rank - 2];
-  return down > 1 && leaf.tiles >= down * shares ? down : 1;
+// Tiles of one column of a product.
+int64_t ColumnOf(const LeafRecord& leaf) {
+  return leaf.program->kind == program::LeafKind::kCube ? leaf.grid[leaf.program->rank - 2] : 0;
 }
 
 }  // namespace
@@ -33,7 +30,7 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
   task_ = &task;
   nodes_ = task.graph.nodes;
   working_ = task.graph.working;
-  shares_ = kSharesPerCore * int64_t{cores};
+  cores_ = int64_t{cores};
   Reserve(nodes_);
   constexpr auto kRelaxed = std::memory_order_relaxed;
   for (uint32_t i = 0; i < nodes_; ++i) {
@@ -42,7 +39,7 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
     ready_[i].store(Claim::kNone, kRelaxed);
     if (i >= working_) continue;
     SetWork(task, i, &state);
-    state.next.store(0, kRelaxed);
+    state.taken.store(0, kRelaxed);
     state.left.store(state.tiles, kRelaxed);
   }
   for (size_t i = 0; i < task.graph.ready.size(); ++i) ready_[i].store(task.graph.ready[i], kRelaxed);
@@ -52,13 +49,15 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
 }
 
 void ReadyQueue::SetWork(const Task& task, uint32_t node, State* state) const {
-  state->tiles = state->least = state->most = state->unit = 1;
+  state->tiles = state->least = state->most = state->grain = 1;
+  state->column = 0;
   if (task.by_instance) return;
   const LeafRecord& leaf = task.leaves[node];
   state->tiles = leaf.tiles;
+  state->grain = leaf.tiles / INT32_MAX + 1;
   state->least = leaf.program->least_tiles;
   state->most = std::max(static_cast<int64_t>(kMostClaimNs / std::max(leaf.program->tile_ns, 1.0)), int64_t{1});
-  state->unit = UnitOf(leaf, shares_);
+  state->column = ColumnOf(leaf);
 }
 
 bool ReadyQueue::Next(Claim* claim) {
@@ -72,29 +71,49 @@ bool ReadyQueue::Next(Claim* claim) {
       continue;
     }
     const bool taken = Take(node, claim);
-    if (!taken || claim->last == states_[node].tiles) {
+    if (!taken || claim->emptied) {
       head_.compare_exchange_strong(head, head + 1, std::memory_order_acq_rel);
     }
     if (taken) return true;
   }
 }
 
+bool ReadyQueue::MoreReady() const {
+  return tail_.load(std::memory_order_relaxed) > head_.load(std::memory_order_relaxed) + 1;
+}
+
+// How many of `left` tiles a core takes; `again` when it has worked on the leaf before.
+int64_t ReadyQueue::Share(const State& state, int64_t left, bool again) const {
+  const int64_t part = left / (kSharesPerCore * cores_);
+  if (state.column == 0) return std::max(std::min(part, state.most), state.least);
+  // The wider a claim, the fewer times A is packed; a packed panel of B serves the rows of whole columns. A quarter is
+  // kept for the core that is ahead.
+  int64_t tiles = std::max(part, state.least);
+  if (!again) tiles = std::max(tiles, std::min(state.tiles * 3 / (4 * cores_), left * 6 / (5 * cores_)));
+  if (left >= state.column * cores_) {
+    return std::max((tiles + state.column / 2) / state.column, int64_t{1}) * state.column;
+  }
+  return MoreReady() ? std::max(tiles, state.column) : tiles;
+}
+
 bool ReadyQueue::Take(uint32_t node, Claim* claim) {
   State& state = states_[node];
-  int64_t first = state.next.load(std::memory_order_relaxed);
-  while (first < state.tiles) {
-    const int64_t left = state.tiles - first;
-    int64_t tiles = std::max(std::min(left / shares_, state.most), state.least);
-    // The last ones are taken one by one, so that cores end together.
-    if (left > state.unit * shares_) tiles = (tiles + state.unit - 1) / state.unit * state.unit;
-    const int64_t last = std::min(first + tiles, state.tiles);
-    if (!state.next.compare_exchange_weak(first, last, std::memory_order_relaxed)) continue;
+  uint64_t taken = state.taken.load(std::memory_order_relaxed);
+  for (;;) {
+    const int64_t front = static_cast<int64_t>(taken & UINT32_MAX) * state.grain;
+    const int64_t back = static_cast<int64_t>(taken >> 32) * state.grain;
+    const int64_t left = state.tiles - front - back;
+    if (left <= 0) return false;
+    const int64_t grains = (std::min(Share(state, left, claim->node == node), left) + state.grain - 1) / state.grain;
+    const int64_t tiles = std::min(grains * state.grain, left);
+    const uint64_t next = taken + (static_cast<uint64_t>(grains) << (claim->back ? 32 : 0));
+    if (!state.taken.compare_exchange_weak(taken, next, std::memory_order_relaxed)) continue;
     claim->node = node;
-    claim->first = first;
-    claim->last = last;
+    claim->first = claim->back ? state.tiles - back - tiles : front;
+    claim->last = claim->first + tiles;
+    claim->emptied = tiles == left;
     return true;
   }
-  return false;
 }
 
 // The claim is done: what the core does next without a look at the list.
@@ -123,6 +142,8 @@ void ReadyQueue::Release(uint32_t node, Claim* claim) {
     if (state.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
     if (next >= working_) {
       Release(next, claim);  // joins follow leaves only: no deeper
+    } else if (!OfOneSegment(node, next)) {
+      Publish(next);
     } else if (claim->kept == Claim::kNone && state.tiles <= state.least) {
       claim->kept = next;
     } else {

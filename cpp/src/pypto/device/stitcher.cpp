@@ -196,7 +196,7 @@ bool Stitcher::ResolveLeaves(const RootProgram& root) {
     if (!ResolveLeaf(root.leaves[i], number, target_, &record)) return false;
     if (record.tiles == 0) continue;
     record.inner = inner_;
-    counts_.leaf_tiles += static_cast<uint64_t>(record.tiles);
+    counts_.leaf_tiles += static_cast<uint64_t>(PlannedTiles(record, 0, record.tiles));
     task_->work_ns += root.leaves[i].tile_ns * static_cast<double>(record.tiles);
     task_->leaves.push_back(record);
   }

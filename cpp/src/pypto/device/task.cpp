@@ -48,7 +48,8 @@ void Task::Clear() noexcept {
 
 size_t Task::capacity() const noexcept {
   return sizeof(Task) + arena.capacity() + BytesOf(leaves) + BytesOf(instances) + BytesOf(moves) +
-         BytesOf(graph.first) + BytesOf(graph.successors) + BytesOf(graph.predecessors) + BytesOf(graph.ready);
+         BytesOf(graph.first) + BytesOf(graph.successors) + BytesOf(graph.predecessors) + BytesOf(graph.ready) +
+         BytesOf(graph.segments);
 }
 
 }  // namespace pypto::device

@@ -35,10 +35,21 @@ struct LeafRecord {
                                       // its K behind them, a whole operation the valid extents of its inputs
   const uint64_t* numbers = nullptr;  // one element in each
   Extents grid{};                     // tiles per dim
-  int64_t tiles = 0;
-  bool uncut = false;  // all operations work on their whole extents, on memory that is there
-  uint64_t inner = 0;  // where root-inner memory of its instance alone begins in the workspace
+  int64_t tiles = 0;                  // or pieces of them, in a product that is cut into such
+  bool uncut = false;                 // all operations work on their whole extents, on memory that is there
+  uint64_t inner = 0;                 // where root-inner memory of its instance alone begins in the workspace
 };
+
+// Tiles of the plan among [first, last): of the pieces of one, the first counts.
+inline int64_t PlannedTiles(const LeafRecord& record, int64_t first, int64_t last) noexcept {
+  const int64_t pieces = record.program->matmul.pieces;
+  if (pieces == 1) return last - first;
+  const int64_t down = record.grid[record.program->rank - 2];
+  const auto before = [&](int64_t piece) {
+    return piece / down * ((down + pieces - 1) / pieces) + (piece % down + pieces - 1) / pieces;
+  };
+  return before(last) - before(first);
+}
 
 // Coordinates at which tile number `tile` begins: the last dim fastest; in a product its rows fastest, so that
 // neighbours share columns of B.
@@ -92,6 +103,8 @@ struct TaskGraph {
   std::vector<uint32_t> successors;    // all later in program order, joins aside
   std::vector<uint32_t> predecessors;  // per node: how many
   std::vector<uint32_t> ready;         // nodes without predecessors
+  std::vector<uint8_t> segments;       // per node, or empty: a core goes on with what its own work made ready when both
+                                       // are of one segment
 
   void Clear() noexcept {
     nodes = working = 0;
@@ -99,6 +112,7 @@ struct TaskGraph {
     successors.clear();
     predecessors.clear();
     ready.clear();
+    segments.clear();
   }
 };
 

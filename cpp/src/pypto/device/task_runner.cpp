@@ -18,6 +18,7 @@ void Share(CoreScheduler* scheduler, Queue* queue, const Work& work) {
       [](void* context, uint32_t core) {
         const auto* shared = static_cast<Job*>(context);
         Claim claim;
+        claim.back = core % 2 == 1;
         while (shared->queue->Next(&claim)) (*shared->work)(core, claim.node, claim.first, claim.last);
       },
       &job);
