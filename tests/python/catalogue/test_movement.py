@@ -25,6 +25,21 @@ def test_permute(name, dtype, platform):
         check(got, expected)
 
 
+@pytest.mark.parametrize("dtype", [pypto.DT_INT8, pypto.DT_BF16, pypto.DT_FP32, pypto.DT_INT64], ids=case_id)
+def test_runs_that_change_places(dtype):
+    """Runs of one byte and of some lines, with tails, in tiles of several neighbours and in others."""
+    cases = (
+        ((512, 8, 64), [1, 0, 2]), ((256, 12, 33), [1, 0, 2]), ((130, 7, 64), [1, 0, 2]),
+        ((2, 128, 4, 65), [0, 2, 1, 3]), ((64, 8, 3, 16), [2, 1, 0, 3]), ((5, 4, 96, 1), [1, 2, 0, 3]),
+        ((4, 640, 8, 40), [2, 0, 1, 3]),
+    )  # fmt: skip
+    for shape, dims in cases:
+        x = values(shape, dtype)
+        expected = _moved(x).permute(dims).contiguous()
+        got = run(lambda t, d=dims: pypto.permute(t, d), [x], torch.empty(expected.shape, dtype=TORCH[dtype]))
+        check(got, expected)
+
+
 @pytest.mark.parametrize(("name", "dtype", "platform"), _cases("expand_clone"), ids=case_id)
 def test_expand_clone(name, dtype, platform):
     for shape, target in (((1,), (9,)), ((3, 1), (3, 33)), ((1, 1, 17), (2, 3, 17)), ((2, 1, 3, 1), (2, 4, 3, 9))):

@@ -55,6 +55,25 @@ void CopyRuns(const Nest& nest, const simd::KernelTable& kernels, bool streams, 
   streams = streams && n * bytes >= kLeastStreamed;
   if (nest.rank == 1) return kernels.copy_rows(nest.data[0], 0, nest.data[1], 0, 1, n * bytes, streams, false);
   const int dim = nest.rank - 2;
+  const auto& to = nest.strides[0];
+  const auto& from = nest.strides[1];
+  // The dims outside of the runs change places.
+  if (dim > 0 && to[dim - 1] > to[dim] && from[dim - 1] > 0 && from[dim - 1] < from[dim]) {
+    return nest.ForEachOuter(3, [&](const Pointers& at) {
+      const simd::RunGrid grid = {at[0],
+                                  to[dim] * bytes,
+                                  to[dim - 1] * bytes,
+                                  at[1],
+                                  from[dim] * bytes,
+                                  from[dim - 1] * bytes,
+                                  nest.counts[dim],
+                                  nest.counts[dim - 1],
+                                  n * bytes,
+                                  streams,
+                                  asks};
+      kernels.copy_grid(&grid);
+    });
+  }
   nest.ForEachOuter(2, [&](const Pointers& at) {
     kernels.copy_rows(at[0], nest.strides[0][dim] * bytes, at[1], nest.strides[1][dim] * bytes, nest.counts[dim],
                       n * bytes, streams, asks);

@@ -24,6 +24,9 @@ constexpr int64_t kBlockBytes = 32 * 1024;
 constexpr int64_t kLeastBlock = 2048;
 constexpr int64_t kChainBlock = 16384;  // where registers hand values on
 constexpr int64_t kLongestRow = 16384;
+// Runs of a copy that are short enough to be taken so many at a time.
+constexpr int64_t kLongestRun = 1024;
+constexpr int64_t kWovenRuns = 4;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -154,6 +157,28 @@ void StraightenTile(LeafProgram* program) {
   program->tile[inner] = columns;
 }
 
+// A copy whose runs change places with one another: tiles of a few runs that are neighbours in the source, and as many
+// tiles as before, so that memory is read in pieces as long as those that are written.
+void WeaveTile(LeafProgram* program) {
+  const int inner = program->rank - 1;
+  const int rows = inner - 1;
+  if (!OnlyMoves(*program) || Turns(*program) || rows < 1) return;
+  const AccessProgram& from = program->accesses[program->ops[0].inputs[0].index];
+  if (!from.has_constant_strides || program->tile[inner] != program->extents[inner]) return;
+  const Extents& strides = from.constant_strides;
+  if (program->tile[inner] * from.element_bytes > kLongestRun || strides[rows] <= 0) return;
+  int runs = -1;
+  for (int dim = 0; dim < rows; ++dim) {
+    const bool nearer = from.extents[dim] > 1 && strides[dim] > 0 && strides[dim] < strides[rows];
+    if (nearer && (runs < 0 || strides[dim] < strides[runs])) runs = dim;
+  }
+  if (runs < 0 || program->tile[runs] != 1 || program->extents[runs] % kWovenRuns != 0) return;
+  if (program->tile[rows] % kWovenRuns != 0 || program->tile[rows] < kWovenRuns * kWovenRuns) return;
+  if (program->extents[rows] % program->tile[rows] != 0 || !MaySplit(*program, rows)) return;
+  program->tile[runs] = kWovenRuns;
+  program->tile[rows] /= kWovenRuns;
+}
+
 // Bytes that one cell of a tile takes in operands and in locals that live at the same time.
 int64_t CellBytes(const LeafProgram& program, int64_t cells) {
   int64_t bytes = (program.scratch_bytes - program.pointer_bytes + cells - 1) / cells;
@@ -222,6 +247,7 @@ base::Status LayOutScratch(const program::Leaf& leaf, const simd::KernelTable& k
   }
   if (leaf.kind == program::LeafKind::kWhole) return base::OkStatus();
   StraightenTile(program);
+  WeaveTile(program);
   program->block = program->tile;
   PYPTO_RETURN_IF_ERROR(LayOutLocals(program));
   ChooseBlock(program);

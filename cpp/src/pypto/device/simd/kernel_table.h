@@ -133,6 +133,17 @@ struct GemmKernels {
 // call returns. With `asks`, memory of rows further on is asked for, also behind the last one.
 using CopyRowsFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
                                   int64_t bytes, bool streamed, bool asks);
+// outer × inner runs of bytes: the runs of one outer place are neighbours in the source, if possible. Otherwise as
+// above.
+struct RunGrid {
+  void* out;
+  int64_t out_outer, out_inner;  // bytes from run to run
+  const void* source;
+  int64_t source_outer, source_inner;
+  int64_t outer, inner, bytes;
+  bool streamed, asks;
+};
+using CopyGridFunction = void (*)(const RunGrid* grid);
 // out[column][row] = source[row][column]; the elements of a row stand side by side on both sides.
 using TransposeFunction = void (*)(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows,
                                    int64_t columns, bool streamed);
@@ -220,6 +231,7 @@ struct KernelTable {
   uint32_t (*finish_reduction[2][kReduceCount])(ChainReduction* reduction, int64_t n);
 
   CopyRowsFunction copy_rows;      // output and source apart
+  CopyGridFunction copy_grid;      // the same
   TransposeFunction transpose[4];  // of elements of 1, 2, 4 and 8 bytes
 
   int64_t gemm_rows;

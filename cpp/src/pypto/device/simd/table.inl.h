@@ -77,6 +77,7 @@ constexpr KernelTable MakeTable() {
       .run_chain = RunChainRow,
       .finish_reduction = {},
       .copy_rows = CopyRows,
+      .copy_grid = CopyGrid,
       .transpose = {Transpose<uint8_t>, Transpose<uint16_t>, Transpose<uint32_t>, Transpose<uint64_t>},
       .gemm_rows = kGemmRows,
       .gemm_columns = kGemmColumns,

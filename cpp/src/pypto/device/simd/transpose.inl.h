@@ -66,7 +66,10 @@ PYPTO_SIMD_INLINE void CopyRow(uint8_t* to, const uint8_t* from, int64_t bytes, 
       *reinterpret_cast<VecBMemory*>(to + at + 2 * kWidth) = c;
       *reinterpret_cast<VecBMemory*>(to + at + 3 * kWidth) = d;
     }
-    for (; at + kWidth <= bytes; at += kWidth) *reinterpret_cast<VecBMemory*>(to + at) = LoadBytes(from + at);
+    for (; at + kWidth <= bytes; at += kWidth) {
+      if constexpr (kAsks) AskForRow(next, at, kWidth, false);
+      *reinterpret_cast<VecBMemory*>(to + at) = LoadBytes(from + at);
+    }
   }
   if (at < bytes) *reinterpret_cast<VecBMemory*>(to + bytes - kWidth) = LoadBytes(from + bytes - kWidth);
 }
@@ -92,6 +95,31 @@ void CopyRows(void* out, int64_t out_row, const void* source, int64_t source_row
   }
 #if defined(__x86_64__)
   if (streamed) __builtin_ia32_sfence();
+#endif
+}
+
+// What is asked for is some outer places away: those of one are read one after another.
+constexpr int64_t kAskedPlaces = 4;
+
+template <bool kAsks>
+PYPTO_SIMD_INLINE void CopyPlaces(const RunGrid& grid) {
+  auto* to = static_cast<uint8_t*>(grid.out);
+  const auto* from = static_cast<const uint8_t*>(grid.source);
+  const int64_t to_next = kAskedPlaces * grid.out_outer;
+  const int64_t from_next = kAskedPlaces * grid.source_outer;
+  for (int64_t place = 0; place < grid.outer; ++place, to += grid.out_outer, from += grid.source_outer) {
+    for (int64_t run = 0; run < grid.inner; ++run) {
+      uint8_t* out = to + run * grid.out_inner;
+      const uint8_t* source = from + run * grid.source_inner;
+      CopyRow<kAsks>(out, source, grid.bytes, grid.streamed, {out + to_next, source + from_next});
+    }
+  }
+}
+
+void CopyGrid(const RunGrid* grid) {
+  grid->asks ? CopyPlaces<true>(*grid) : CopyPlaces<false>(*grid);
+#if defined(__x86_64__)
+  if (grid->streamed) __builtin_ia32_sfence();
 #endif
 }
 
