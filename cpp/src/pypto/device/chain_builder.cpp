@@ -7,6 +7,7 @@
 
 #include "pypto/device/chain_asks.h"
 #include "pypto/device/formats.h"
+#include "pypto/device/half_results.h"
 
 namespace pypto::device {
 namespace {
@@ -396,7 +397,7 @@ class ChainBuilder {
   // A holds the result of `op`.
   void Finish(const OpProgram& op) {
     const Format format = FormatOfOperand(op.output);
-    if (format == ComputeFormat(format)) Step(stages_.fit[op.result]);
+    if (format == ComputeFormat(format) && !GivesHalves(program_, op)) Step(stages_.fit[op.result]);
     const bool local = op.output.source == Source::kLocal;
     holds_a_ = local;
     a_ = op.output;

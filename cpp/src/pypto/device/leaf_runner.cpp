@@ -419,9 +419,23 @@ void RunTilesTimed(const LeafRecord& record, std::byte* const* slots, const simd
   });
 }
 
+namespace {
+
+// What registers save is more than what calls without a look at the launch save.
+bool GainsByChains(const LeafProgram& leaf) {
+  constexpr int64_t kLeastSaved = 4096;  // elements that are neither stored nor loaded
+  int64_t cells = 1;
+  for (int dim = 0; dim < leaf.rank; ++dim) cells *= leaf.tile[dim];
+  return std::any_of(leaf.chains.begin(), leaf.chains.end(), [cells](const ChainProgram& chain) {
+    return cells * int64_t{chain.last - chain.first - 1} >= kLeastSaved;
+  });
+}
+
+}  // namespace
+
 bool BindTiles(const LeafRecord& record, std::byte* const* slots, const simd::KernelTable& kernels, std::byte* scratch,
                size_t most, std::vector<RowsCall>* calls) {
-  if (record.program->kind != program::LeafKind::kVector) return false;
+  if (record.program->kind != program::LeafKind::kVector || GainsByChains(*record.program)) return false;
   TileFault no_fault;
   TileRunner runner(record, slots, kernels, scratch, nullptr, &no_fault);
   for (int64_t tile = 0; tile < record.tiles; ++tile) {
