@@ -2,15 +2,19 @@
 
 Two processes, one with one core and one with two, hold the same kernels on resident tensors and are timed in turn, so
 that both see the same machine. The speed-up is the ratio of the minima; `busy` is how much of the two cores the engine
-filled, from a profile of one call.
+filled, from a profile of one call. What the machine itself gives two cores, in registers and in memory, is measured in
+the same run (peers/cores.c) and printed first: rows that memory bounds cannot pass it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import multiprocessing
 import os
+import subprocess
+import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,6 +22,15 @@ from typing import Any
 
 from harness import machine
 
+CORES = Path(__file__).resolve().parents[1] / "peers" / "cores.c"
+LIMITS = {
+    "copies, 0.5 MiB each": (0, 1 << 19),
+    "copies, 4 MiB each": (0, 1 << 22),
+    "copies, 16 MiB each": (0, 1 << 24),
+    "reading, 16 MiB each": (1, 1 << 24),
+    "FP32 in registers": (2, 1 << 22),
+    "INT8 in registers": (3, 1 << 22),
+}
 LEAST_NS = 1e6
 SAMPLES = 5  # calls per turn
 
@@ -113,12 +126,31 @@ class Client:
         self.process.join()
 
 
+def machine_limits() -> dict[str, float]:
+    """How much faster two cores of this machine do the same work on memory of their own, side by side."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    both = (ctypes.c_int * 2)(*cores)
+    limits = {}
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "cores.so"
+        subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", "-pthread", "-o", library, CORES], check=True)
+        at_once = ctypes.CDLL(str(library)).at_once
+    at_once.restype = ctypes.c_double
+    at_once.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_size_t, ctypes.c_int]
+    for name, (kind, size) in LIMITS.items():
+        rounds = 40 if size > 1 << 23 else 100
+        limits[name] = 2 * at_once(both, 1, kind, size, rounds) / at_once(both, 2, kind, size, rounds)
+    return limits
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--only", default="", help="rows whose name holds one of these words, with commas between")
     parser.add_argument("--rounds", type=int, default=8)
     arguments = parser.parse_args()
+    limits = machine_limits()
+    print("two cores of this machine against one: " + ", ".join(f"{name} {x:.2f}" for name, x in limits.items()))
     one, two = Client(1, arguments.only), Client(2, arguments.only)
     table: dict[str, dict[str, float]] = {}
     print(f"{'':34} {'one core us':>12} {'two cores us':>13} {'speed-up':>9} {'busy':>6}")
@@ -137,7 +169,7 @@ def main() -> None:
     one.close()
     two.close()
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps({"machine": machine(), "rows": table}, indent=1))
+        arguments.json.write_text(json.dumps({"machine": machine(), "limits": limits, "rows": table}, indent=1))
 
 
 if __name__ == "__main__":
