@@ -57,9 +57,14 @@ class Device {
     return ran;
   }
   // The same for a stream whose execution lock is in the state for short launches: where no other stream has run a
-  // kernel, that lock guards the cores. Never waits.
+  // kernel, that lock guards the cores. Never waits: false too when another stream has the cores.
   bool RunShort(const Stream* stream, const KernelImage& image, const LaunchBytes& arguments) {
-    return alone_.load(std::memory_order_seq_cst) == stream && RunOnCoresAgain(image, arguments);
+    if (alone_.load(std::memory_order_seq_cst) == stream) [[likely]]
+      return RunOnCoresAgain(image, arguments);
+    if (!running_.TryAcquire()) return false;
+    const bool ran = several_ && RunOnCoresAgain(image, arguments);
+    running_.Release();
+    return ran;
   }
   // `function` on the cores, where they run nothing now. False: nothing was done. Short launches of a stream alone may
   // run meanwhile: they take no other core.

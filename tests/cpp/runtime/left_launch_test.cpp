@@ -108,6 +108,38 @@ TEST_F(LeftLaunchTest, ALaterFaultTakesNothingAway) {
   EXPECT_TRUE((*handle_->TakeLeft(ticket))->Wait(std::nullopt).ok());
 }
 
+// Its fault leaves no figures: those of the call before it, which lie there, must not pass for its own.
+TEST_F(LeftLaunchTest, AFaultWithoutFiguresIsNotTakenForTheCallBefore) {
+  ASSERT_TRUE(Repeats({x_.get(), y_.get(), out_.get()}));
+  ASSERT_EQ(SideDoor<decltype(mock_fail_kernel)>("mock_fail_kernel")(0, 507015), 0);
+  const uint64_t ticket = Leave();
+  ASSERT_NE(ticket, 0u);
+  const auto second = *handle_->Submit(Views({x_.get(), y_.get(), clear_.get()}));
+  EXPECT_EQ(second->Wait(std::nullopt).code(), StatusCode::kAcl);
+  EXPECT_EQ((*handle_->TakeLeft(ticket))->Wait(std::nullopt).code(), StatusCode::kAcl);
+}
+
+TEST_F(LeftLaunchTest, AfterAnAbortTheCountIsReadOnceAndLaunchesAreLeftAgain) {
+  const auto fail_call = SideDoor<decltype(mock_fail_call)>("mock_fail_call");
+  ASSERT_EQ(fail_call("aclrtSynchronizeStreamWithTimeout", 0, acl_abi::kErrorRtStreamSyncTimeout), 0);
+  {
+    const WorkerEntry entry(*worker_);
+    CallOptions options;
+    options.interrupt = {[](void*) { return true; }, nullptr};
+    ASSERT_TRUE(handle_->Prepare(Views({x_.get(), y_.get(), out_.get()})).ok());
+    ASSERT_EQ(handle_->Run(options).code(), StatusCode::kFailedPrecondition);
+  }
+  const uint64_t reads = worker_->GetCounters().statistics_reads;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE((*handle_->Submit(Views({x_.get(), y_.get(), out_.get()})))->Wait({}).ok());
+  EXPECT_EQ(worker_->GetCounters().statistics_reads, reads + 1);
+  const uint64_t ticket = Leave();
+  ASSERT_NE(ticket, 0u);
+  ASSERT_EQ(SideDoor<decltype(mock_fail_kernel)>("mock_fail_kernel")(1, 507015), 0);
+  const auto second = *handle_->Submit(Views({x_.get(), y_.get(), clear_.get()}));
+  EXPECT_EQ(second->Wait(std::nullopt).code(), StatusCode::kAcl);
+  EXPECT_TRUE((*handle_->TakeLeft(ticket))->Wait(std::nullopt).ok());
+}
+
 TEST_F(LeftLaunchTest, AnyThreadMayWait) {
   for (int i = 0; i < 50; ++i) {
     const uint64_t ticket = Leave();

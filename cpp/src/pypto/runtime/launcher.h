@@ -75,6 +75,8 @@ class Launcher {
   // A launch that recorded its tasks has ended: its records, at level INFO. Never fails a launch. Context current.
   void WriteRecords(uint64_t task_block, const workspace::Budget& budget);
   TaskBlocks& task_blocks() noexcept { return task_blocks_; }
+  // Some of what was queued may never run.
+  void LoseCount() noexcept { statistics_.LoseCount(); }
   // Of the last launch, as the device wrote them.
   base::Result<program::LaunchStatistics> ReadStatistics() { return statistics_.ReadLast(); }
 
@@ -182,7 +184,6 @@ class Launcher {
   bool may_repeat_ = false;    // the block holds what the last Prepare put there, for resident tensors only
   bool short_repeat_ = false;  // and TryRepeat may run it; both only while this is open
   bool short_call_ = false;  // the block serves a short call with the same shapes and numbers once host data is put in
-  bool serial_is_new_ = false;  // no launch has had the one in the block
   acl_abi::aclrtFuncHandle function_ = nullptr;
   std::vector<Prepared> prepared_;
   std::vector<int64_t> symbols_;

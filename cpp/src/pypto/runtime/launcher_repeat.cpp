@@ -77,6 +77,7 @@ bool Launcher::WritesOneHostTensor() const noexcept {
   if (code != acl_abi::kSuccess) [[unlikely]]
     return LaunchRefused(code, status);
   state_->MarkLaunched();
+  statistics_.CountLaunch();
   return true;
 }
 
@@ -111,7 +112,6 @@ bool Launcher::LaunchRefused(acl::aclError code, Status* status) {
 
 bool Launcher::TryRepeat(std::span<ResidentTensor* const> tensors, Status* status) {
   if (!FitsRepeat(tensors) || !ContextMayBeCurrent()) return false;
-  serial_is_new_ = false;
   if (!LaunchAgain(status)) return false;
   if (status->ok()) [[likely]]
     WaitAgain(status);
@@ -165,7 +165,6 @@ bool Launcher::TryRepeat(std::span<const ArgumentView> arguments, Status* status
   // A copy that comes first goes where the current context is: no guess.
   if (staged_in_.empty() ? !ContextMayBeCurrent() : !acl::IsCurrent(table_, state_->session().context())) return false;
   *status = CopyIn();
-  serial_is_new_ = false;
   if (status->ok()) [[likely]] {
     if (!LaunchAgain(status)) return false;
   }
@@ -178,7 +177,9 @@ bool Launcher::TryRepeat(std::span<const ArgumentView> arguments, Status* status
 
 bool Launcher::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
   if (!FitsRepeat(tensors) || !table_.is_mock() || !ContextMayBeCurrent()) return false;
-  if (!std::exchange(serial_is_new_, false)) header().serial = state_->NextSerial();
+  // The device's count of launches will tell it from the ones before; a new number in the block would cost more.
+  if (statistics_.expected_launches() == 0) [[unlikely]]
+    return false;
   return LaunchAgain(status);
 }
 
@@ -191,9 +192,6 @@ bool Launcher::WaitLeft() {
     return false;
   }
   state_->MarkIdle();
-  // Of the next one: a number that is written long before the block is read again costs nothing then.
-  header().serial = state_->NextSerial();
-  serial_is_new_ = true;
   return true;
 }
 
@@ -205,6 +203,8 @@ std::shared_ptr<PendingLaunch> Launcher::MakeOrdinary() {
     static_cast<void>(ignored);
   }
   std::shared_ptr<PendingLaunch> pending = MakePending({});
+  pending->serial = 0;  // that of a launch before it
+  pending->launches = statistics_.expected_launches();
   state_->AddPending(pending);
   state_->LeaveUnsealed(pending);
   return pending;

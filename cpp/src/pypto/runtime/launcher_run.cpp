@@ -146,7 +146,6 @@ Status Launcher::CopyOut() {
 
 Status Launcher::Launch() {
   const acl::Table& table = state_->table();
-  serial_is_new_ = false;
   if (table.launch_route() == acl::LaunchRoute::kKernelArgs) [[unlikely]] {
     PYPTO_RETURN_IF_ERROR(LaunchWithKernelArgs());
   } else {
@@ -159,6 +158,7 @@ Status Launcher::Launch() {
     }
   }
   state_->MarkLaunched();
+  statistics_.CountLaunch();
   return base::OkStatus();
 }
 
@@ -207,6 +207,7 @@ Status Launcher::WaitForEnd(const CallOptions& options, bool run_inline) {
 Status Launcher::Unfinished(WaitEnd end, Status cause) {
   const std::string& kernel = image_->plan.name;
   const bool profiled = profile_block_ != 0;
+  LoseCount();
   state_->Abandon({program_, std::exchange(set_, nullptr), profiled ? &profile_blocks_ : &task_blocks_,
                    std::exchange(profiled ? profile_block_ : task_block_, 0), kernel});
   switch (end) {
@@ -287,6 +288,7 @@ Result<std::shared_ptr<PendingLaunch>> Launcher::RunAsync(const Interrupt& inter
   // Nothing else runs and the work is small: without an event the mock wakes nobody for it, and whoever waits runs it.
   const bool for_waiter =
       state_->table().is_mock() && header().flags == 0 && EstimatedMicroseconds() < kWaiterMicroseconds;
+  if (for_waiter) statistics_.FindCount();
   acl::Event event;
   if (!for_waiter) {
     PYPTO_ASSIGN_OR_RETURN(event, state_->TakeEvent());

@@ -47,7 +47,9 @@ struct PendingLaunch {
   // What the device wrote of this launch, put on the host by the queue behind the outputs: once it is there, a later
   // fault takes nothing away. Null when the library has no page-locked memory.
   const program::LaunchStatistics* mark = nullptr;
+  // Either tells the mark of this launch from those before it; 0: not this one.
   uint32_t serial = 0;
+  uint64_t launches = 0;            // the device's count with this one
   uint64_t statistics_address = 0;  // where the device writes its mark
   bool device_done = false;
   base::Status status;  // read after `finished`

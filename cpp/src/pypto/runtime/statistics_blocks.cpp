@@ -39,7 +39,7 @@ Result<uint64_t> StatisticsBlocks::Select(const workspace::Budget& budget) {
       return zeroed;
     }
     if (blocks_.empty()) blocks_.reserve(kMostBlocks);
-    blocks_.push_back(Block{budget, address, 0});
+    blocks_.push_back(Block{budget, address});
     block = &blocks_.back();
   } else if (block == nullptr) {
     block = &*std::min_element(blocks_.begin(), blocks_.end(),
@@ -47,11 +47,11 @@ Result<uint64_t> StatisticsBlocks::Select(const workspace::Budget& budget) {
     PYPTO_ASSIGN_OR_RETURN(const LaunchStatistics old, Read(block->address));
     PYPTO_RETURN_IF_ERROR(ZeroStatistics(table_, block->address));
     Add(*block, old, &evicted_);
-    block->budget = budget;
+    *block = Block{budget, block->address};
   }
   block->last_use = ++uses_;
-  selected_ = block->address;
-  return selected_;
+  selected_ = block;
+  return block->address;
 }
 
 Status ZeroStatistics(const acl::Table& table, uint64_t address) {
@@ -74,8 +74,22 @@ Result<LaunchStatistics> StatisticsBlocks::Read(uint64_t address) {
 }
 
 Result<LaunchStatistics> StatisticsBlocks::ReadLast() {
-  if (selected_ == 0) return LaunchStatistics{};
-  return Read(selected_);
+  if (selected_->address == 0) return LaunchStatistics{};
+  PYPTO_ASSIGN_OR_RETURN(const LaunchStatistics statistics, Read(selected_->address));
+  selected_->launches = statistics.launches;
+  selected_->counted = true;
+  return statistics;
+}
+
+void StatisticsBlocks::FindCount() {
+  if (selected_->counted) [[likely]]
+    return;
+  const Status ignored = ReadLast().status();  // still not known then
+  static_cast<void>(ignored);
+}
+
+void StatisticsBlocks::LoseCount() noexcept {
+  for (Block& block : blocks_) block.counted = false;
 }
 
 void StatisticsBlocks::Add(const Block& block, const LaunchStatistics& statistics, Totals* totals) {
@@ -99,7 +113,7 @@ Status StatisticsBlocks::Release() {
   Status first;
   for (const Block& block : blocks_) first.Attach(allocator_->Free(block.address));
   blocks_.clear();
-  selected_ = 0;
+  selected_ = &none_;
   return first;
 }
 

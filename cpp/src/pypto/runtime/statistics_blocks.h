@@ -23,6 +23,8 @@ class StatisticsBlocks {
   static constexpr size_t kMostBlocks = 16;
 
   StatisticsBlocks(const acl::Table& table, DeviceAllocator* allocator, Counters* counters, std::string label);
+  StatisticsBlocks(const StatisticsBlocks&) = delete;
+  StatisticsBlocks& operator=(const StatisticsBlocks&) = delete;
 
   // Whether Select would read a block back: then nothing may be running.
   bool MustEvict(const workspace::Budget& budget) const noexcept;
@@ -30,6 +32,15 @@ class StatisticsBlocks {
   base::Result<uint64_t> Select(const workspace::Budget& budget);
   // Of the block selected last. Nothing may be running.
   base::Result<program::LaunchStatistics> ReadLast();
+
+  // A launch that writes the block selected last has been queued.
+  void CountLaunch() noexcept { selected_->launches += 1; }
+  // What that block says once they have all run; 0: not known.
+  uint64_t expected_launches() const noexcept { return selected_->counted ? selected_->launches : 0; }
+  // Some of what was queued may never run: not known until the block is read.
+  void LoseCount() noexcept;
+  // Reads the block when that is so. Nothing may be running.
+  void FindCount();
 
   struct Totals {
     uint64_t launches = 0;
@@ -45,6 +56,8 @@ class StatisticsBlocks {
     workspace::Budget budget;
     uint64_t address = 0;
     uint64_t last_use = 0;
+    uint64_t launches = 0;  // queued for it, all of which have run or will; while `counted`
+    bool counted = true;
   };
   Block* Find(const workspace::Budget& budget) noexcept;
   base::Result<program::LaunchStatistics> Read(uint64_t address);
@@ -56,7 +69,8 @@ class StatisticsBlocks {
   std::string label_;
   std::vector<Block> blocks_;
   uint64_t uses_ = 0;
-  uint64_t selected_ = 0;  // address
+  Block none_;
+  Block* selected_ = &none_;
   Totals evicted_;
 };
 

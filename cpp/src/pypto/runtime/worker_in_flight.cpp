@@ -104,7 +104,10 @@ void WorkerState::MarkDeviceDone(PendingLaunch* pending, Status status) {
   pending->device_done = true;
   pending->status = std::move(status);
   running_ -= 1;
-  if (!pending->status.ok()) return;
+  if (!pending->status.ok()) {
+    pending->launcher->LoseCount();
+    return;
+  }
   // The queue is in order: when the last of it has ended, nothing runs.
   if (running_ == 0 && abandoned_.empty()) stream_busy_ = false;
   if (pending->mark != nullptr) KeepOnlyFetched(pending);
@@ -127,7 +130,9 @@ bool WorkerState::HasEndedWell(const PendingLaunch& pending) const {
   // A broken context may not even say that an event is complete; the mark alone decides then.
   const Result<bool> complete = acl::QueryEvent(table(), pending.event);
   if (complete.ok() && !*complete) return false;
-  return pending.mark->serial == pending.serial && pending.mark->fault == 0;
+  const bool its_own = (pending.serial != 0 && pending.mark->serial == pending.serial) ||
+                       (pending.launches != 0 && pending.mark->launches == pending.launches);
+  return its_own && pending.mark->fault == 0;
 }
 
 void WorkerState::EndInOrder(const Status& cause) {
