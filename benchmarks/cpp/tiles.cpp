@@ -54,9 +54,10 @@ double Peak(simd::GemmKind kind) {
   std::vector<float> c(static_cast<size_t>(table.gemm_rows * table.gemm_columns));
   const simd::GemmOutput out{nullptr, table.gemm_columns, c.data(), table.gemm_columns,
                              kind == simd::kGemmInt8 ? simd::kI32 : simd::kF32};
+  const simd::GemmAsk asks[simd::kGemmAsks] = {};
   const double seconds = BestSeconds(20, [&] {
     for (int i = 0; i < kRepeats; ++i) {
-      table.gemm[kind].multiply(&out, a.data(), b.data(), table.gemm_rows, table.gemm_columns, k);
+      table.gemm[kind].multiply(&out, a.data(), b.data(), table.gemm_rows, table.gemm_columns, k, asks);
     }
   });
   return 2.0 * static_cast<double>(table.gemm_rows * table.gemm_columns * k) * kRepeats / seconds;

@@ -317,19 +317,26 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
     const GemmKernels& gemm = table->gemm[kind];
     const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
     const int64_t panels = up(std::max(kRows, table->most_few_rows), table->gemm_rows) * (kTerms + gemm.head);
-    std::vector<int32_t> packed_a(static_cast<size_t>(panels + table->most_few_rows * table->dot_row_units));
+    std::vector<int32_t> packed_a(
+        static_cast<size_t>(panels + table->most_few_rows * table->dot_row_units + kRows * kGemmRowUnits));
+    std::vector<int32_t> heads(kRows);
     std::vector<int32_t> packed_b(static_cast<size_t>(up(kColumns, table->gemm_columns) * (kTerms + kGemmPanelGap)));
     const bool integers = kind == kGemmInt8;
     const auto value = [&](int32_t bits) { return integers ? bits : static_cast<int>(std::bit_cast<float>(bits)); };
     gemm.pack_b(packed_b.data(), right.data(), format, 1, kColumns, kColumns, kTerms);
-    for (const int way : {0, 1, 2}) {  // panels, rows of B, lines of B
-      const int64_t rows = way == 0 ? kRows : table->most_few_rows;
+    const GemmAsk asks[kGemmAsks] = {{right.data(), 48, 3, 100}, {}};
+    const PackFunction packs[] = {gemm.pack_a, gemm.pack_few, gemm.pack_lines, gemm.copy_rows};
+    for (const int way : {0, 1, 2, 3}) {  // panels, rows of B, lines of B, rows of A
+      const int64_t rows = way == 1 || way == 2 ? table->most_few_rows : kRows;
       std::vector<int32_t> c(static_cast<size_t>(kRows * kColumns), 77);
-      const PackFunction pack = way == 0 ? gemm.pack_a : way == 1 ? gemm.pack_few : gemm.pack_lines;
-      pack(packed_a.data(), left.data(), format, kTerms, 1, rows, kTerms);
+      packs[way](packed_a.data(), left.data(), format, kTerms, 1, rows, kTerms);
+      const int64_t row_bytes = kTerms * static_cast<int64_t>(sizeof(Element));
+      if (gemm.row_heads != nullptr) gemm.row_heads(heads.data(), left.data(), row_bytes, rows, kTerms);
       for (const bool more : {false, true}) {
         const GemmOutput out{more ? c.data() : nullptr, kColumns, c.data(), kColumns, integers ? kI32 : kF32};
-        if (way == 0) gemm.multiply(&out, packed_a.data(), packed_b.data(), rows, kColumns, kTerms);
+        if (way == 0) gemm.multiply(&out, packed_a.data(), packed_b.data(), rows, kColumns, kTerms, asks);
+        const GemmRows copies{packed_a.data(), kGemmRowUnits * 4, heads.data()};
+        if (way == 3) gemm.multiply_rows(&out, &copies, packed_b.data(), rows, kColumns, kTerms, asks);
         if (way == 1) gemm.stream(&out, packed_a.data(), right.data(), format, kColumns, rows, kColumns, kTerms);
         if (way == 2) gemm.dot(&out, packed_a.data(), lines.data(), format, kTerms, rows, kColumns, kTerms);
       }

@@ -152,6 +152,7 @@ struct MatmulProgram {
   int64_t held_rows = 0;  // of C that the arena holds where sums cannot go straight to the output
   int64_t pieces = 1;     // of the rows of one tile of the plan; LeafProgram::tile is one of them
   int64_t a_offset = 0;
+  int64_t heads_offset = 0;
   int64_t b_offset = 0;
   int64_t c_offset = 0;
 };

@@ -45,13 +45,13 @@ class Product {
         way_(Choose(leaf, views[2], bounds)),
         terms_(gemm_.group * (way_ == Way::kDot ? simd::kGemmDotUnits : simd::kGemmMaxUnits)),
         a_panels_(scratch + leaf.matmul.a_offset),
+        heads_(reinterpret_cast<int32_t*>(scratch + leaf.matmul.heads_offset)),
         b_panels_(scratch + leaf.matmul.b_offset),
         c_block_(scratch + leaf.matmul.c_offset) {
     const bool half = c_.format == simd::kF16 || c_.format == simd::kBf16;
     const bool plain = c_.format == simd::kF32 || c_.format == simd::kI32;
     in_place_ = c_.step == 1 && (plain || (half && k_ <= terms_));
-    a_lies_well_ = gemm_.multiply_lying != nullptr && a_.format == gemm_.lying && a_.step == 1 &&
-                   a_.row * a_.bytes % kCrowdedBytes != 0;
+    a_lies_well_ = a_.format == gemm_.lying && a_.step == 1 && a_.row * a_.bytes % kCrowdedBytes != 0;
   }
 
   void Run(const Pointers& at) {
@@ -64,7 +64,8 @@ class Product {
     const int64_t height = in_place_ ? rows_ : matmul_.held_rows;
     for (int64_t column = 0; column < columns_; column += step) {
       for (int64_t row = 0; row < rows_; row += height) {
-        if (!Block(at, row, std::min(height, rows_ - row), column, std::min(step, columns_ - column))) return;
+        const Part part = {row, std::min(height, rows_ - row), column, std::min(step, columns_ - column)};
+        if (!Block(at, part, {height, step})) return;
       }
     }
   }
@@ -97,36 +98,94 @@ class Product {
     return {row, columns == 1 ? 1 : view.strides[rank - 1], view.format, view.element_bytes};
   }
 
+  // Of the product.
+  struct Part {
+    int64_t row;
+    int64_t height;
+    int64_t column;
+    int64_t width;
+  };
+  struct Steps {
+    int64_t rows;
+    int64_t columns;
+  };
+
+  const std::byte* A(const Pointers& at, int64_t row, int64_t term) const {
+    return at[1] + (row * a_.row + term * a_.step) * a_.bytes;
+  }
+  const std::byte* B(const Pointers& at, int64_t term, int64_t column) const {
+    return at[2] + (term * b_.row + column * b_.step) * b_.bytes;
+  }
+
   // All terms of a part of the product. False when the launch was aborted.
-  bool Block(const Pointers& at, int64_t row, int64_t height, int64_t column, int64_t width) {
-    const std::byte* a = at[1] + row * a_.row * a_.bytes;
-    const std::byte* b = at[2] + column * b_.step * b_.bytes;
-    std::byte* c = at[0] + (row * c_.row + column * c_.step) * c_.bytes;
+  bool Block(const Pointers& at, const Part& part, const Steps& steps) {
+    std::byte* c = at[0] + (part.row * c_.row + part.column * c_.step) * c_.bytes;
     for (int64_t first = 0; first < k_; first += terms_) {
       if (abort_ != nullptr && abort_->load(std::memory_order_relaxed)) return false;
       const int64_t terms = std::min(terms_, k_ - first);
-      const std::byte* left = a + first * a_.step * a_.bytes;
-      const std::byte* right = b + first * b_.row * b_.bytes;
+      const std::byte* right = B(at, first, part.column);
       if (way_ != Way::kPanels) {
-        Few(Output(c, 0, first == 0), left, right, height, width, terms);
+        Few(Output(c, 0, first == 0), A(at, part.row, first), right, part.height, part.width, terms);
         continue;
       }
-      gemm_.pack_b(b_panels_, right, b_.format, b_.step, b_.row, width, terms);
-      const bool lies = a_lies_well_ && terms % gemm_.group == 0;
-      for (int64_t done = 0; done < height; done += matmul_.block_rows) {
-        const int64_t lines = std::min(matmul_.block_rows, height - done);
-        const std::byte* rows = left + done * a_.row * a_.bytes;
-        const simd::GemmOutput out = Output(c, done, first == 0);
-        if (lies) {
-          gemm_.multiply_lying(&out, rows, a_.row * a_.bytes, b_panels_, lines, width, terms);
-          continue;
-        }
-        gemm_.pack_a(a_panels_, rows, a_.format, a_.row, a_.step, lines, terms);
-        gemm_.multiply(&out, a_panels_, b_panels_, lines, width, terms);
+      gemm_.pack_b(b_panels_, right, b_.format, b_.step, b_.row, part.width, terms);
+      const simd::GemmAsk next = NextOfB(at, part, steps, first);
+      for (int64_t done = 0; done < part.height; done += matmul_.block_rows) {
+        const int64_t lines = std::min(matmul_.block_rows, part.height - done);
+        const bool last = done + lines == part.height;
+        const int64_t row = part.row + (last ? 0 : done + lines);
+        const simd::GemmAsk asks[simd::kGemmAsks] = {
+            NextOfA(at, row, std::min(matmul_.block_rows, part.row + part.height - row), last ? first + terms : first),
+            Share(next, done, lines, part.height)};
+        Multiply(Output(c, done, first == 0), A(at, part.row + done, first), lines, part.width, terms, asks);
       }
     }
-    if (!in_place_) StoreBlock(c, height, width);
+    if (!in_place_) StoreBlock(c, part.height, part.width);
     return true;
+  }
+
+  void Multiply(const simd::GemmOutput& out, const std::byte* a, int64_t lines, int64_t width, int64_t terms,
+                const simd::GemmAsk* asks) {
+    if (a_.step != 1) {
+      gemm_.pack_a(a_panels_, a, a_.format, a_.row, a_.step, lines, terms);
+      return gemm_.multiply(&out, a_panels_, b_panels_, lines, width, terms, asks);
+    }
+    simd::GemmRows rows = {a, a_.row * a_.bytes, heads_};
+    if (!a_lies_well_ || terms % gemm_.group != 0) {
+      gemm_.copy_rows(a_panels_, a, a_.format, a_.row, a_.step, lines, terms);
+      rows.data = a_panels_;
+      rows.row_bytes = simd::kGemmRowUnits * 4;
+    }
+    if (gemm_.row_heads != nullptr) gemm_.row_heads(heads_, a, a_.row * a_.bytes, lines, terms);
+    gemm_.multiply_rows(&out, &rows, b_panels_, lines, width, terms, asks);
+  }
+
+  // Of the next block of rows, or of terms.
+  simd::GemmAsk NextOfA(const Pointers& at, int64_t row, int64_t lines, int64_t term) const {
+    if (term >= k_ || a_.step != 1) return {};
+    return {A(at, row, term), a_.row * a_.bytes, lines, std::min(terms_, k_ - term) * a_.bytes};
+  }
+
+  // What is packed next: further terms, or those of other columns.
+  simd::GemmAsk NextOfB(const Pointers& at, const Part& part, const Steps& steps, int64_t first) const {
+    int64_t term = first + terms_;
+    int64_t column = part.column;
+    if (term >= k_) {
+      term = 0;
+      if (part.row + steps.rows >= rows_) column += steps.columns;
+    }
+    if (column >= columns_) return {};
+    const int64_t terms = std::min(terms_, k_ - term);
+    const int64_t width = std::min(steps.columns, columns_ - column);
+    if (b_.step == 1) return {B(at, term, column), b_.row * b_.bytes, terms, width * b_.bytes};
+    return {B(at, term, column), b_.step * b_.bytes, width, terms * b_.bytes};
+  }
+
+  // The part of it that is asked for while `lines` rows of `height` are computed.
+  static simd::GemmAsk Share(const simd::GemmAsk& all, int64_t done, int64_t lines, int64_t height) {
+    const int64_t first = all.rows * done / height;
+    const int64_t end = all.rows * (done + lines) / height;
+    return {static_cast<const std::byte*>(all.data) + first * all.row_bytes, all.row_bytes, end - first, all.bytes};
   }
 
   void Few(const simd::GemmOutput& out, const std::byte* a, const std::byte* b, int64_t rows, int64_t columns,
@@ -193,7 +252,8 @@ class Product {
   const Layout b_;
   const Way way_;
   const int64_t terms_;  // of a block
-  std::byte* a_panels_;
+  std::byte* a_panels_;  // or copied rows of A
+  int32_t* heads_;       // of rows of A
   std::byte* b_panels_;
   std::byte* c_block_;
   bool in_place_ = false;     // sums go straight to the output

@@ -226,7 +226,8 @@ void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
   };
   const int64_t panel_units = simd::kGemmMaxUnits + kernels.gemm[matmul.kind].head;
   const int64_t few = kernels.most_few_rows * std::max(2 * panel_units, kernels.dot_row_units);
-  matmul.a_offset = take(std::max(matmul.block_rows * panel_units, few));
+  matmul.a_offset = take(std::max(matmul.block_rows * simd::kGemmRowUnits, few));
+  matmul.heads_offset = take(matmul.block_rows);
   matmul.b_offset = take(matmul.block_columns * (simd::kGemmMaxUnits + simd::kGemmPanelGap));
   matmul.c_offset = take(matmul.held_rows * matmul.block_columns);
   program->scratch_bytes = end;

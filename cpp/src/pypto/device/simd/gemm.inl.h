@@ -22,42 +22,78 @@ constexpr double kTermsPerNs = 10;
 constexpr int kGemmVectors = 2;
 constexpr int kGemmColumns = kGemmVectors * static_cast<int>(kLanes);
 
-// Asks for the cells that a tile will be added to.
+// Asks for the cells that a tile will be added to, or go to.
 PYPTO_SIMD_INLINE void FetchTile(const GemmOutput& out, int64_t row, int64_t column, int rows) {
-  if (out.from == nullptr) return;
-  const auto* at = static_cast<const int32_t*>(out.from) + row * out.from_stride + column;
-  for (int i = 0; i < rows; ++i, at += out.from_stride) {
-    for (int part = 0; part < kGemmVectors; ++part) __builtin_prefetch(at + part * kLanes, 0, 2);
+  const bool added = out.from != nullptr;
+  const int64_t bytes = !added && (out.format == kF16 || out.format == kBf16) ? 2 : 4;
+  const int64_t stride = (added ? out.from_stride : out.to_stride) * bytes;
+  const auto* at = static_cast<const char*>(added ? out.from : out.to) + row * stride + column * bytes;
+  for (int i = 0; i < rows; ++i, at += stride) {
+    for (int part = 0; part < kGemmVectors; ++part) __builtin_prefetch(at + part * kLanes * bytes, 0, 2);
   }
 }
 
-// Units of the rows of A, one after another: of a panel, or where they lie, which takes four pointers for twelve rows.
+// Asks for memory bit by bit, as much at each of `turns` turns.
+class Asker {
+ public:
+  PYPTO_SIMD_MEMBER Asker(const GemmAsk& ask, int64_t turns)
+      : at_(static_cast<const char*>(ask.data)), rows_(ask.rows), bytes_(ask.bytes), row_bytes_(ask.row_bytes) {
+    each_ = (rows_ * ((bytes_ + kLine - 1) / kLine) + turns - 1) / turns;
+  }
+  PYPTO_SIMD_MEMBER void Turn() {
+    for (int64_t left = rows_ > 0 ? each_ : 0; left > 0; --left) {
+      __builtin_prefetch(at_ + done_, 0, 2);
+      done_ += kLine;
+      if (done_ < bytes_) continue;
+      done_ = 0;
+      at_ += row_bytes_;
+      if (--rows_ == 0) return;
+    }
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  const char* at_;  // row
+  int64_t rows_;    // from there on
+  int64_t bytes_;
+  int64_t row_bytes_;
+  int64_t each_ = 0;
+  int64_t done_ = 0;  // of the row
+};
+
+// Units of the rows of A, one after another: of a panel, or row by row, which takes four pointers for twelve rows.
 struct PackedRows {
   const int32_t* units;
   template <int kRows>
   PYPTO_SIMD_MEMBER static PackedRows From(const PackedRows& rows) {
     return rows;
   }
+  PYPTO_SIMD_MEMBER int32_t Head(int row) const { return units[row]; }
+  PYPTO_SIMD_MEMBER void SkipHeads() { Next(); }
   PYPTO_SIMD_MEMBER int32_t At(int row) const { return units[row]; }
   PYPTO_SIMD_MEMBER void Next() { units += kGemmRows; }
 };
-struct LyingRows {
+struct SeparateRows {
   static constexpr int kEach = 3;
   const char* lines[(kGemmRows + kEach - 1) / kEach];
   int64_t bytes;  // from row to row
-  PYPTO_SIMD_MEMBER static LyingRows Begin(const char* first, int64_t bytes) {
-    LyingRows rows;
-    for (const char*& line : rows.lines) line = first;
-    rows.bytes = bytes;
+  const int32_t* heads;
+  PYPTO_SIMD_MEMBER static SeparateRows Begin(const GemmRows& all, int64_t first) {
+    SeparateRows rows;
+    for (const char*& line : rows.lines) line = static_cast<const char*>(all.data) + first * all.row_bytes;
+    rows.bytes = all.row_bytes;
+    rows.heads = all.heads + first;
     return rows;
   }
   template <int kRows>
-  PYPTO_SIMD_MEMBER static LyingRows From(const LyingRows& rows) {
-    LyingRows all = rows;
+  PYPTO_SIMD_MEMBER static SeparateRows From(const SeparateRows& rows) {
+    SeparateRows all = rows;
 #pragma GCC unroll 4
     for (int i = 1; i * kEach < kRows; ++i) all.lines[i] = all.lines[i - 1] + kEach * all.bytes;
     return all;
   }
+  PYPTO_SIMD_MEMBER int32_t Head(int row) const { return heads[row]; }
+  PYPTO_SIMD_MEMBER void SkipHeads() {}
   PYPTO_SIMD_MEMBER int32_t At(int row) const {
     int32_t unit;
     __builtin_memcpy(&unit, lines[row / kEach] + row % kEach * bytes, sizeof(unit));
@@ -81,10 +117,10 @@ void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const Rows
 #pragma GCC unroll 2
     for (int part = 0; part < kGemmVectors; ++part) {
       sums[i][part] = Sum{};
-      if constexpr (Units::kHead != 0) sums[i][part] = Splat(a.At(i));
+      if constexpr (Units::kHead != 0) sums[i][part] = Splat(a.Head(i));
     }
   }
-  if constexpr (Units::kHead != 0) a.Next();
+  if constexpr (Units::kHead != 0) a.SkipHeads();
   FetchTile(out, row, column, kRows);
   for (int64_t unit = 0; unit < units; ++unit, a.Next(), b += kGemmColumns) {
     VecI right[kGemmVectors];
@@ -126,13 +162,17 @@ constexpr RegisterTileFunction<Rows> kRegisterTiles[] = {
 };
 
 template <typename Units, typename Rows, typename At>
-void MultiplyRows(const GemmOutput* out, const At& rows_at, const void* b, int64_t rows, int64_t columns, int64_t k) {
+void MultiplyTiles(const GemmOutput* out, const At& rows_at, const void* b, int64_t rows, int64_t columns, int64_t k,
+                   const GemmAsk* asks) {
   static_assert(sizeof(kRegisterTiles<Units, Rows>) / sizeof(kRegisterTiles<Units, Rows>[0]) == kGemmRows);
   const int64_t units = (k + Units::kGroup - 1) / Units::kGroup;
   const auto* right = static_cast<const int32_t*>(b);
+  const int64_t tiles = ((rows + kGemmRows - 1) / kGemmRows) * ((columns + kGemmColumns - 1) / kGemmColumns);
+  Asker askers[kGemmAsks] = {{asks[0], tiles}, {asks[1], tiles}};
   for (int64_t column = 0; column < columns; column += kGemmColumns) {
     const int64_t width = columns - column < kGemmColumns ? columns - column : kGemmColumns;
     for (int64_t row = 0; row < rows; row += kGemmRows) {
+      for (Asker& asker : askers) asker.Turn();
       const int64_t lines = rows - row < kGemmRows ? rows - row : kGemmRows;
       kRegisterTiles<Units, Rows>[lines - 1](*out, row, column, rows_at(row), right, units, width);
     }
@@ -141,18 +181,50 @@ void MultiplyRows(const GemmOutput* out, const At& rows_at, const void* b, int64
 }
 
 template <typename Units>
-void Multiply(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k) {
+void Multiply(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k,
+              const GemmAsk* asks) {
   const int64_t units = (k + Units::kGroup - 1) / Units::kGroup + Units::kHead;
   const auto at = [&](int64_t row) { return PackedRows{static_cast<const int32_t*>(a) + row * units}; };
-  MultiplyRows<Units, PackedRows>(out, at, b, rows, columns, k);
+  MultiplyTiles<Units, PackedRows>(out, at, b, rows, columns, k, asks);
 }
 
 template <typename Units>
-void MultiplyLying(const GemmOutput* out, const void* a, int64_t a_row, const void* b, int64_t rows, int64_t columns,
-                   int64_t k) {
-  static_assert(Units::kHead == 0);
-  const auto at = [&](int64_t row) { return LyingRows::Begin(static_cast<const char*>(a) + row * a_row, a_row); };
-  MultiplyRows<Units, LyingRows>(out, at, b, rows, columns, k);
+void MultiplyRows(const GemmOutput* out, const GemmRows* a, const void* b, int64_t rows, int64_t columns, int64_t k,
+                  const GemmAsk* asks) {
+  const auto at = [&](int64_t row) { return SeparateRows::Begin(*a, row); };
+  MultiplyTiles<Units, SeparateRows>(out, at, b, rows, columns, k, asks);
+}
+
+// Lines of A as they are, as units.
+template <typename Units>
+void CopyRowUnits(void* out, const void* source, int64_t line_stride, int64_t k_stride, int64_t lines, int64_t k) {
+  constexpr int64_t kTerms = kLanes * Units::kGroup;
+  auto* to = static_cast<int32_t*>(out);
+  const auto* line = static_cast<const char*>(source);
+  for (int64_t i = 0; i < lines; ++i, to += kGemmRowUnits, line += line_stride * Units::kBytes) {
+    for (int64_t at = 0; at < k; at += kTerms) {
+      const char* from = line + at * k_stride * Units::kBytes;
+      const int64_t terms = k - at < kTerms ? k - at : kTerms;
+      const bool whole = k_stride == 1 && terms == kTerms;
+      Store(to + at / Units::kGroup,
+            whole ? Units::Along(from) : AlongPart<Units>(from, k_stride * Units::kBytes, terms));
+    }
+  }
+}
+
+template <typename Units>
+void RowHeads(int32_t* heads, const void* a, int64_t row_bytes, int64_t rows, int64_t k) {
+  constexpr int64_t kTerms = kLanes * Units::kGroup;
+  const auto* line = static_cast<const char*>(a);
+  for (int64_t row = 0; row < rows; ++row, line += row_bytes) {
+    VecI sums{};
+    int64_t at = 0;
+    for (; at + kTerms <= k; at += kTerms) sums = Units::Offset(sums, Units::Along(line + at * Units::kBytes));
+    if (at < k) sums = Units::Offset(sums, AlongPart<Units>(line + at * Units::kBytes, Units::kBytes, k - at));
+    uint32_t total = 0;
+    for (int lane = 0; lane < kLanes; ++lane) total += static_cast<uint32_t>(sums[lane]);
+    heads[row] = static_cast<int32_t>(-total);
+  }
 }
 
 template <int kWidth, bool kLeft>
@@ -174,23 +246,33 @@ void PackUnits(void* out, const void* source, Format, int64_t line_stride, int64
   PackMatrix<Units, kWidth, kLeft>(out, source, line_stride, k_stride, lines, k);
 }
 
+#define PYPTO_BY_ANY_FORMAT(function)                                                             \
+  switch (format) {                                                                               \
+    case kF16: return function<FloatUnits<kF16>>(out, source, line_stride, k_stride, lines, k);   \
+    case kBf16: return function<FloatUnits<kBf16>>(out, source, line_stride, k_stride, lines, k); \
+    case kE4m3: return function<FloatUnits<kE4m3>>(out, source, line_stride, k_stride, lines, k); \
+    case kE5m2: return function<FloatUnits<kE5m2>>(out, source, line_stride, k_stride, lines, k); \
+    case kHf8: return function<FloatUnits<kHf8>>(out, source, line_stride, k_stride, lines, k);   \
+    default: return function<FloatUnits<kF32>>(out, source, line_stride, k_stride, lines, k);     \
+  }
 void PackFloatLines(void* out, const void* source, Format format, int64_t line_stride, int64_t k_stride, int64_t lines,
                     int64_t k) {
-#define PYPTO_PACK(...) PackDotLines<__VA_ARGS__>(out, source, line_stride, k_stride, lines, k)
-  switch (format) {
-    case kF16: return PYPTO_PACK(FloatUnits<kF16>);
-    case kBf16: return PYPTO_PACK(FloatUnits<kBf16>);
-    case kE4m3: return PYPTO_PACK(FloatUnits<kE4m3>);
-    case kE5m2: return PYPTO_PACK(FloatUnits<kE5m2>);
-    case kHf8: return PYPTO_PACK(FloatUnits<kHf8>);
-    default: return PYPTO_PACK(FloatUnits<kF32>);
-  }
-#undef PYPTO_PACK
+  PYPTO_BY_ANY_FORMAT(PackDotLines)
 }
+void CopyFloatRows(void* out, const void* source, Format format, int64_t line_stride, int64_t k_stride, int64_t lines,
+                   int64_t k) {
+  PYPTO_BY_ANY_FORMAT(CopyRowUnits)
+}
+#undef PYPTO_BY_ANY_FORMAT
 template <typename Units>
 void PackUnitLines(void* out, const void* source, Format, int64_t line_stride, int64_t k_stride, int64_t lines,
                    int64_t k) {
   PackDotLines<Units>(out, source, line_stride, k_stride, lines, k);
+}
+template <typename Units>
+void CopyUnitRows(void* out, const void* source, Format, int64_t line_stride, int64_t k_stride, int64_t lines,
+                  int64_t k) {
+  CopyRowUnits<Units>(out, source, line_stride, k_stride, lines, k);
 }
 
 #define PYPTO_BY_FORMAT(function, ...)                           \
@@ -227,15 +309,17 @@ constexpr GemmKernels kFloatGemm = {
     .pack_b = PackFloats<kGemmColumns, false>,
     .pack_few = PackFloats<kFewRows, true>,
     .pack_lines = PackFloatLines,
+    .copy_rows = CopyFloatRows,
+    .row_heads = nullptr,
     .multiply = Multiply<FloatUnits<kF32>>,
-    .multiply_lying = MultiplyLying<FloatUnits<kF32>>,
+    .multiply_rows = MultiplyRows<FloatUnits<kF32>>,
     .lying = kF32,
     .stream = StreamFloats,
     .dot = DotFloats,
 };
 template <typename Units>
-constexpr auto MakeLying() -> decltype(GemmKernels::multiply_lying) {
-  if constexpr (Units::kBytes == 2 && Units::kGroup == 2) return MultiplyLying<Units>;  // BF16
+constexpr auto MakeHeads() -> decltype(GemmKernels::row_heads) {
+  if constexpr (Units::kHead != 0) return RowHeads<Units>;
   return nullptr;
 }
 template <typename Units>
@@ -247,9 +331,13 @@ constexpr GemmKernels kUnitsGemm = {
     .pack_b = PackUnits<Units, kGemmColumns, false>,
     .pack_few = PackUnits<Units, kFewRows, true>,
     .pack_lines = PackUnitLines<Units>,
+    .copy_rows = CopyUnitRows<Units>,
+    .row_heads = MakeHeads<Units>(),
     .multiply = Multiply<Units>,
-    .multiply_lying = MakeLying<Units>(),
-    .lying = kBf16,
+    .multiply_rows = MultiplyRows<Units>,
+    .lying = Units::kBytes * Units::kGroup != 4 ? kFormatCount
+             : Units::kBytes == 1               ? kI8
+                                                : kBf16,
     .stream = StreamUnits<Units>,
     .dot = DotUnits<Units>,
 };

@@ -84,6 +84,9 @@ enum GemmKind : uint8_t { kGemmFloat, kGemmBf16, kGemmInt8, kGemmKindCount };
 
 // Packed blocks hold at most this many units of 4 bytes in k.
 inline constexpr int64_t kGemmMaxUnits = 256;
+// Rows of A that are copied lie so many units apart, so that those of a register tile are in sets of their own of a
+// cache.
+inline constexpr int64_t kGemmRowUnits = kGemmMaxUnits + 16;
 // Units between panels of B: without them, all panels would lie in the same sets of a cache.
 inline constexpr int64_t kGemmPanelGap = 1;
 // Units of a block of the products of few rows with lines of B whose terms are neighbours.
@@ -97,6 +100,21 @@ struct GemmOutput {
   int64_t to_stride;
   Format format;  // of `to`: kI32 for integers, else kF32, kF16 or kBf16
 };
+
+// Rows of A where terms are neighbours: whole units, the last one filled up with zeros.
+struct GemmRows {
+  const void* data;
+  int64_t row_bytes;     // from row to row
+  const int32_t* heads;  // where units have heads: one per row
+};
+// Memory that is read next: a product asks for it, for the second-level cache, while it computes.
+struct GemmAsk {
+  const void* data;
+  int64_t row_bytes;
+  int64_t rows;
+  int64_t bytes;  // of each row
+};
+inline constexpr int kGemmAsks = 2;
 
 using PackFunction = void (*)(void* out, const void* source, Format format, int64_t line_stride, int64_t k_stride,
                               int64_t lines, int64_t k);
@@ -116,11 +134,16 @@ struct GemmKernels {
   // kGemmDotUnits.
   PackFunction pack_few;
   PackFunction pack_lines;
-  void (*multiply)(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k);
-  // The same with A where it lies, in format `lying`: terms are neighbours, rows `a_row` bytes apart, k a multiple of
-  // `group`. Null where units have heads.
-  void (*multiply_lying)(const GemmOutput* out, const void* a, int64_t a_row, const void* b, int64_t rows,
-                         int64_t columns, int64_t k);
+  // A for multiply_rows: rows kGemmRowUnits units apart, k <= group * kGemmMaxUnits.
+  PackFunction copy_rows;
+  // The head of each row of A; null where units have none.
+  void (*row_heads)(int32_t* heads, const void* a, int64_t row_bytes, int64_t rows, int64_t k);
+  // `asks`: kGemmAsks of them.
+  void (*multiply)(const GemmOutput* out, const void* a, const void* b, int64_t rows, int64_t columns, int64_t k,
+                   const GemmAsk* asks);
+  // The same with A row by row: copied, or where it lies in format `lying` with k a multiple of `group`.
+  void (*multiply_rows)(const GemmOutput* out, const GemmRows* a, const void* b, int64_t rows, int64_t columns,
+                        int64_t k, const GemmAsk* asks);
   Format lying;
   // For at most most_few_rows rows, with B where it lies (FP32, FP16, BF16 or INT8). `stream` gives what `multiply`
   // gives, bit by bit; columns are neighbours, `stride` is that of k. `dot` sums in an order of its own; terms are

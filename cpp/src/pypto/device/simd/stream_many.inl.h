@@ -31,10 +31,10 @@ class ManyRows {
   using Sum = typename Units::Sum;
   static constexpr int kTileRows = 16 / kVectors;  // that are in registers at a time
   static constexpr int kTiles = kRows / kTileRows;
-  static constexpr int64_t kUnits = 32;  // that are added before sums go back to the cache
+  static constexpr int64_t kUnits = 64;  // that are added before sums go back to the cache
   static constexpr int64_t kMostStrips = 1024 / kStripColumns;
   static constexpr int64_t kStripBytes = kStripColumns * Units::kBytes;
-  static constexpr int64_t kStripsAhead = 4 * 64 / kStripBytes < 1 ? 1 : 4 * 64 / kStripBytes;
+  static constexpr int64_t kStripsAhead = 8 * 64 / kStripBytes < 1 ? 1 : 8 * 64 / kStripBytes;
 
   // Units of a strip that are to be made: row of memory by row.
   struct Source {
