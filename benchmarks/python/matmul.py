@@ -23,7 +23,7 @@ DTYPES = {
     "int8": (torch.int8, pypto.DT_INT8, pypto.DT_INT32),
 }
 SHAPES = [(size, size, size, False) for size in (256, 512, 1024)]
-SHAPES += [(m, 1024, 4096, b_trans) for b_trans in (False, True) for m in (1, 4, 16)]
+SHAPES += [(m, 1024, 4096, b_trans) for b_trans in (False, True) for m in (1, 4, 8, 16, 32)]
 
 
 def kernel(m: int, k: int, n: int, dtype: object, out_dtype: object, b_trans: bool = False) -> object:

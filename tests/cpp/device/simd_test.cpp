@@ -316,9 +316,8 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
   for (const KernelTable* table : Tables()) {
     const GemmKernels& gemm = table->gemm[kind];
     const auto up = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
-    const int64_t panels = up(std::max(kRows, table->most_few_rows), table->gemm_rows) * (kTerms + gemm.head);
-    std::vector<int32_t> packed_a(
-        static_cast<size_t>(panels + table->most_few_rows * table->dot_row_units + kRows * kGemmRowUnits));
+    const int64_t row_units = std::max(table->dot_row_units, kGemmRowUnits);
+    std::vector<int32_t> packed_a(static_cast<size_t>(up(kRows, table->most_stream_rows) * row_units));
     std::vector<int32_t> heads(kRows);
     std::vector<int32_t> packed_b(static_cast<size_t>(up(kColumns, table->gemm_columns) * (kTerms + kGemmPanelGap)));
     const bool integers = kind == kGemmInt8;
@@ -327,7 +326,7 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
     const GemmAsk asks[kGemmAsks] = {{right.data(), 48, 3, 100}, {}};
     const PackFunction packs[] = {gemm.pack_a, gemm.pack_few, gemm.pack_lines, gemm.copy_rows};
     for (const int way : {0, 1, 2, 3}) {  // panels, rows of B, lines of B, rows of A
-      const int64_t rows = way == 1 || way == 2 ? table->most_few_rows : kRows;
+      const int64_t rows = std::min(kRows, way == 1 ? table->most_stream_rows : way == 2 ? gemm.most_dot_rows : kRows);
       std::vector<int32_t> c(static_cast<size_t>(kRows * kColumns), 77);
       packs[way](packed_a.data(), left.data(), format, kTerms, 1, rows, kTerms);
       const int64_t row_bytes = kTerms * static_cast<int64_t>(sizeof(Element));

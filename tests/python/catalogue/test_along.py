@@ -83,6 +83,29 @@ def test_topk(dtype, platform, largest):
         check(where, order.indices[..., :k])
 
 
+@pytest.mark.parametrize("largest", [False, True])
+def test_topk_of_long_lines(largest):
+    """Distinct values, many equal ones, NaN and infinities; as many as the bound of a line lets through, and more."""
+    lines = torch.randn(8, 700)
+    lines[1] = 3.0
+    lines[2, ::2] = 1.5
+    lines[3, 5::90] = float("nan")
+    lines[4, :400] = float("-inf")
+    lines[5, 300:] = float("inf")
+    lines[6] = lines[6].sort().values
+    lines[7] = lines[7].sort(descending=True).values
+    for width in (700, 256, 31):
+        x = lines[:, :width].contiguous()
+        order = torch.sort(x, dim=-1, descending=largest, stable=True)
+        for k in (1, 8, 16, 31, 64, 65):
+            if k > width:
+                continue
+            got = run(lambda t, n=k: pypto.topk(t, n, largest=largest)[0], [x], torch.empty(8, k))
+            assert torch.equal(got.nan_to_num(7e9), order.values[:, :k].nan_to_num(7e9)), (width, k)
+            where = run(lambda t, n=k: pypto.topk(t, n, -1, largest)[1], [x], torch.empty(8, k, dtype=torch.int32))
+            assert torch.equal(where, order.indices[:, :k].int()), (width, k)
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", [pypto.DT_FP32, pypto.DT_FP16], ids=case_id)
 def test_argsort(dtype, descending):

@@ -11,21 +11,8 @@ namespace {
 
 using Pointers = std::array<std::byte*, Nest::kMostOperands>;
 
-// A few rows, and as many again: a part of B of this many columns stays in the second-level cache in between.
-constexpr int64_t kStreamGroups = 2;
-constexpr int64_t kStreamColumns = 256;
 // Rows this far apart are in the same sets of the first-level cache: those of one register tile push each other out.
 constexpr int64_t kCrowdedBytes = 4096;
-
-// The same from another cell on.
-simd::GemmOutput From(simd::GemmOutput out, int64_t row, int64_t column) {
-  const bool half = out.format == simd::kF16 || out.format == simd::kBf16;
-  if (out.from != nullptr) {
-    out.from = static_cast<const std::byte*>(out.from) + (row * out.from_stride + column) * 4;
-  }
-  out.to = static_cast<std::byte*>(out.to) + (row * out.to_stride + column) * (half ? 2 : 4);
-  return out;
-}
 
 // One product; lives for one call of RunMatmul.
 class Product {
@@ -82,8 +69,8 @@ class Product {
     const int64_t row = b.strides[leaf.rank - 2];
     const int64_t step = b.strides[leaf.rank - 1];
     const bool lines = row == 1 && (step != 1 || bounds[leaf.rank - 1] == 1);
-    if (lines && bounds[leaf.rank - 2] <= kernels_.most_few_rows) return Way::kDot;
-    return rows_ <= kernels_.most_few_rows * kStreamGroups && b_.step == 1 ? Way::kStream : Way::kPanels;
+    if (lines && bounds[leaf.rank - 2] <= gemm_.most_dot_rows) return Way::kDot;
+    return rows_ <= kernels_.most_stream_rows && b_.step == 1 ? Way::kStream : Way::kPanels;
   }
 
   // Strides in elements: of rows, and of neighbours in a row. A dim of one element has any stride.
@@ -190,28 +177,12 @@ class Product {
 
   void Few(const simd::GemmOutput& out, const std::byte* a, const std::byte* b, int64_t rows, int64_t columns,
            int64_t terms) const {
-    if (way_ == Way::kStream) return Stream(out, a, b, rows, columns, terms);
+    if (way_ == Way::kStream) {
+      gemm_.pack_few(a_panels_, a, a_.format, a_.row, a_.step, rows, terms);
+      return gemm_.stream(&out, a_panels_, b, b_.format, b_.row, rows, columns, terms);
+    }
     gemm_.pack_lines(a_panels_, a, a_.format, a_.row, a_.step, rows, terms);
     gemm_.dot(&out, a_panels_, b, b_.format, b_.step, rows, columns, terms);
-  }
-
-  void Stream(const simd::GemmOutput& out, const std::byte* a, const std::byte* b, int64_t rows, int64_t columns,
-              int64_t terms) const {
-    const int64_t few = kernels_.most_few_rows;
-    const int64_t panel = few * (simd::kGemmMaxUnits + gemm_.head) * 4;
-    for (int64_t row = 0; row < rows; row += few) {
-      gemm_.pack_few(a_panels_ + row / few * panel, a + row * a_.row * a_.bytes, a_.format, a_.row, a_.step,
-                     std::min(few, rows - row), terms);
-    }
-    const int64_t step = rows <= few ? columns : kStreamColumns;
-    for (int64_t column = 0; column < columns; column += step) {
-      const int64_t width = std::min(step, columns - column);
-      for (int64_t row = 0; row < rows; row += few) {
-        const simd::GemmOutput to = From(out, row, column);
-        gemm_.stream(&to, a_panels_ + row / few * panel, b + column * b_.bytes, b_.format, b_.row,
-                     std::min(few, rows - row), width, terms);
-      }
-    }
   }
 
   simd::GemmOutput Output(std::byte* c, int64_t row, bool first) const {

@@ -224,8 +224,9 @@ void LayOutMatmul(const simd::KernelTable& kernels, LeafProgram* program) {
     end += Aligned(elements * 4);
     return at;
   };
-  const int64_t panel_units = simd::kGemmMaxUnits + kernels.gemm[matmul.kind].head;
-  const int64_t few = kernels.most_few_rows * std::max(2 * panel_units, kernels.dot_row_units);
+  const simd::GemmKernels& gemm = kernels.gemm[matmul.kind];
+  const int64_t panel_units = simd::kGemmMaxUnits + gemm.head;
+  const int64_t few = std::max(kernels.most_stream_rows * panel_units, gemm.most_dot_rows * kernels.dot_row_units);
   matmul.a_offset = take(std::max(matmul.block_rows * simd::kGemmRowUnits, few));
   matmul.heads_offset = take(matmul.block_rows);
   matmul.b_offset = take(matmul.block_columns * (simd::kGemmMaxUnits + simd::kGemmPanelGap));

@@ -193,7 +193,7 @@ void DotColumns(const GemmOutput& out, int64_t column, const int32_t* a, DotLine
       : many    ? DotTile<Units, 4, kColumns, 1>(out, row, column, a, b, k)
                 : DotTile<Units, 4, kColumns>(out, row, column, a, b, k);
     }
-    b.ahead = many ? b.ahead + b.bytes : 0;
+    b.ahead = many && row < kDotRows * (kColumns - 1) ? b.ahead + b.bytes : 0;
   }
 }
 

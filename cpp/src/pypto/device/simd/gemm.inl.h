@@ -3,24 +3,11 @@
 #pragma once
 
 #include "pypto/device/simd/dot.inl.h"
+#include "pypto/device/simd/gemm_rows.inl.h"
 #include "pypto/device/simd/stream.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
-
-// Register tile: kGemmRows × kGemmVectors vectors of accumulators, which the register file just holds.
-#if defined(__AVX512F__)
-constexpr int kGemmRows = 12;
-constexpr double kTermsPerNs = 50;  // of FP32
-#elif defined(__AVX2__)
-constexpr int kGemmRows = 6;
-constexpr double kTermsPerNs = 40;
-#else
-constexpr int kGemmRows = 4;
-constexpr double kTermsPerNs = 10;
-#endif
-constexpr int kGemmVectors = 2;
-constexpr int kGemmColumns = kGemmVectors * static_cast<int>(kLanes);
 
 // Asks for the cells that a tile will be added to, or go to.
 PYPTO_SIMD_INLINE void FetchTile(const GemmOutput& out, int64_t row, int64_t column, int rows) {
@@ -33,77 +20,26 @@ PYPTO_SIMD_INLINE void FetchTile(const GemmOutput& out, int64_t row, int64_t col
   }
 }
 
-// Asks for memory bit by bit, as much at each of `turns` turns.
-class Asker {
- public:
-  PYPTO_SIMD_MEMBER Asker(const GemmAsk& ask, int64_t turns)
-      : at_(static_cast<const char*>(ask.data)), rows_(ask.rows), bytes_(ask.bytes), row_bytes_(ask.row_bytes) {
-    each_ = (rows_ * ((bytes_ + kLine - 1) / kLine) + turns - 1) / turns;
-  }
-  PYPTO_SIMD_MEMBER void Turn() {
-    for (int64_t left = rows_ > 0 ? each_ : 0; left > 0; --left) {
-      __builtin_prefetch(at_ + done_, 0, 2);
-      done_ += kLine;
-      if (done_ < bytes_) continue;
-      done_ = 0;
-      at_ += row_bytes_;
-      if (--rows_ == 0) return;
+// To FP32 or INT32, all columns of a panel.
+template <int kRows, typename Sum>
+PYPTO_SIMD_INLINE void StoreWholeTile(const GemmOutput& out, int64_t row, int64_t column,
+                                      Sum (&sums)[kRows][kGemmVectors]) {
+  using Element = typename ElementOf<Sum>::Type;
+  if (out.from != nullptr) {
+    const Element* from = static_cast<const Element*>(out.from) + row * out.from_stride + column;
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i, from += out.from_stride) {
+#pragma GCC unroll 2
+      for (int part = 0; part < kGemmVectors; ++part) sums[i][part] += Load(from + part * kLanes);
     }
   }
-
- private:
-  static constexpr int64_t kLine = 64;
-  const char* at_;  // row
-  int64_t rows_;    // from there on
-  int64_t bytes_;
-  int64_t row_bytes_;
-  int64_t each_ = 0;
-  int64_t done_ = 0;  // of the row
-};
-
-// Units of the rows of A, one after another: of a panel, or row by row, which takes four pointers for twelve rows.
-struct PackedRows {
-  const int32_t* units;
-  template <int kRows>
-  PYPTO_SIMD_MEMBER static PackedRows From(const PackedRows& rows) {
-    return rows;
+  Element* to = static_cast<Element*>(out.to) + row * out.to_stride + column;
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i, to += out.to_stride) {
+#pragma GCC unroll 2
+    for (int part = 0; part < kGemmVectors; ++part) Store(to + part * kLanes, sums[i][part]);
   }
-  PYPTO_SIMD_MEMBER int32_t Head(int row) const { return units[row]; }
-  PYPTO_SIMD_MEMBER void SkipHeads() { Next(); }
-  PYPTO_SIMD_MEMBER int32_t At(int row) const { return units[row]; }
-  PYPTO_SIMD_MEMBER void Next() { units += kGemmRows; }
-};
-struct SeparateRows {
-  static constexpr int kEach = 3;
-  const char* lines[(kGemmRows + kEach - 1) / kEach];
-  int64_t bytes;  // from row to row
-  const int32_t* heads;
-  PYPTO_SIMD_MEMBER static SeparateRows Begin(const GemmRows& all, int64_t first) {
-    SeparateRows rows;
-    for (const char*& line : rows.lines) line = static_cast<const char*>(all.data) + first * all.row_bytes;
-    rows.bytes = all.row_bytes;
-    rows.heads = all.heads + first;
-    return rows;
-  }
-  template <int kRows>
-  PYPTO_SIMD_MEMBER static SeparateRows From(const SeparateRows& rows) {
-    SeparateRows all = rows;
-#pragma GCC unroll 4
-    for (int i = 1; i * kEach < kRows; ++i) all.lines[i] = all.lines[i - 1] + kEach * all.bytes;
-    return all;
-  }
-  PYPTO_SIMD_MEMBER int32_t Head(int row) const { return heads[row]; }
-  PYPTO_SIMD_MEMBER void SkipHeads() {}
-  PYPTO_SIMD_MEMBER int32_t At(int row) const {
-    int32_t unit;
-    __builtin_memcpy(&unit, lines[row / kEach] + row % kEach * bytes, sizeof(unit));
-    return unit;
-  }
-  PYPTO_SIMD_MEMBER void Next() {
-#pragma GCC unroll 4
-    for (const char*& line : lines) line += sizeof(int32_t);
-  }
-};
+}
 
 // kRows rows of A and one panel of B, at (row, column) of the product; `columns` of the panel's are there.
 template <typename Units, int kRows, typename Rows>
@@ -134,6 +70,9 @@ void RegisterTile(const GemmOutput& out, int64_t row, int64_t column, const Rows
         sums[i][part] = Units::MultiplyAdd(sums[i][part], left, right[part]);
       }
     }
+  }
+  if (columns >= kGemmColumns && out.format != kF16 && out.format != kBf16) [[likely]] {
+    return StoreWholeTile<kRows>(out, row, column, sums);
   }
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {
@@ -193,38 +132,6 @@ void MultiplyRows(const GemmOutput* out, const GemmRows* a, const void* b, int64
                   const GemmAsk* asks) {
   const auto at = [&](int64_t row) { return SeparateRows::Begin(*a, row); };
   MultiplyTiles<Units, SeparateRows>(out, at, b, rows, columns, k, asks);
-}
-
-// Lines of A as they are, as units.
-template <typename Units>
-void CopyRowUnits(void* out, const void* source, int64_t line_stride, int64_t k_stride, int64_t lines, int64_t k) {
-  constexpr int64_t kTerms = kLanes * Units::kGroup;
-  auto* to = static_cast<int32_t*>(out);
-  const auto* line = static_cast<const char*>(source);
-  for (int64_t i = 0; i < lines; ++i, to += kGemmRowUnits, line += line_stride * Units::kBytes) {
-    for (int64_t at = 0; at < k; at += kTerms) {
-      const char* from = line + at * k_stride * Units::kBytes;
-      const int64_t terms = k - at < kTerms ? k - at : kTerms;
-      const bool whole = k_stride == 1 && terms == kTerms;
-      Store(to + at / Units::kGroup,
-            whole ? Units::Along(from) : AlongPart<Units>(from, k_stride * Units::kBytes, terms));
-    }
-  }
-}
-
-template <typename Units>
-void RowHeads(int32_t* heads, const void* a, int64_t row_bytes, int64_t rows, int64_t k) {
-  constexpr int64_t kTerms = kLanes * Units::kGroup;
-  const auto* line = static_cast<const char*>(a);
-  for (int64_t row = 0; row < rows; ++row, line += row_bytes) {
-    VecI sums{};
-    int64_t at = 0;
-    for (; at + kTerms <= k; at += kTerms) sums = Units::Offset(sums, Units::Along(line + at * Units::kBytes));
-    if (at < k) sums = Units::Offset(sums, AlongPart<Units>(line + at * Units::kBytes, Units::kBytes, k - at));
-    uint32_t total = 0;
-    for (int lane = 0; lane < kLanes; ++lane) total += static_cast<uint32_t>(sums[lane]);
-    heads[row] = static_cast<int32_t>(-total);
-  }
 }
 
 template <int kWidth, bool kLeft>
@@ -301,10 +208,14 @@ void DotUnits(const GemmOutput* out, const void* a, const void* b, Format, int64
   Dot<Units>(*out, a, b, column_stride, rows, columns, k);
 }
 
+// Turning lines into panels takes longer than adding up lanes, except where few steps of INT8 make a sum.
+constexpr int kMostDotRows = kDotRows == 4 ? 2 * kFewRows : kFewRows;
+
 constexpr GemmKernels kFloatGemm = {
     .group = 1,
     .head = 0,
     .terms_per_ns = kTermsPerNs,
+    .most_dot_rows = kMostDotRows,
     .pack_a = PackFloats<kGemmRows, true>,
     .pack_b = PackFloats<kGemmColumns, false>,
     .pack_few = PackFloats<kFewRows, true>,
@@ -327,6 +238,7 @@ constexpr GemmKernels kUnitsGemm = {
     .group = Units::kGroup,
     .head = Units::kHead,
     .terms_per_ns = kTermsPerNs * Units::kGroup,
+    .most_dot_rows = Units::kHead != 0 ? kFewRows : kMostDotRows,
     .pack_a = PackUnits<Units, kGemmRows, true>,
     .pack_b = PackUnits<Units, kGemmColumns, false>,
     .pack_few = PackUnits<Units, kFewRows, true>,

@@ -126,12 +126,12 @@ struct GemmKernels {
   int64_t group;
   int64_t head;
   double terms_per_ns;  // rough, of one core
+  int64_t most_dot_rows;
   // Panels, 1 <= k <= group * kGemmMaxUnits. A: of gemm_rows rows, [unit][row]; B: of gemm_columns columns, `head`
   // units more than k has, [unit][column].
   PackFunction pack_a;
   PackFunction pack_b;
-  // A for `stream`: one panel of most_few_rows rows. A for `dot`: k <= group *
-  // kGemmDotUnits.
+  // A for `stream`: panels of half of most_stream_rows rows. A for `dot`: k <= group * kGemmDotUnits.
   PackFunction pack_few;
   PackFunction pack_lines;
   // A for multiply_rows: rows kGemmRowUnits units apart, k <= group * kGemmMaxUnits.
@@ -145,9 +145,9 @@ struct GemmKernels {
   void (*multiply_rows)(const GemmOutput* out, const GemmRows* a, const void* b, int64_t rows, int64_t columns,
                         int64_t k, const GemmAsk* asks);
   Format lying;
-  // For at most most_few_rows rows, with B where it lies (FP32, FP16, BF16 or INT8). `stream` gives what `multiply`
-  // gives, bit by bit; columns are neighbours, `stride` is that of k. `dot` sums in an order of its own; terms are
-  // neighbours, `stride` is that of the columns.
+  // For at most most_stream_rows or most_dot_rows rows, with B where it lies (FP32, FP16, BF16 or INT8). `stream` gives
+  // what `multiply` gives, bit by bit; columns are neighbours, `stride` is that of k. `dot` sums in an order of its
+  // own; terms are neighbours, `stride` is that of the columns.
   MultiplyFewFunction stream;
   MultiplyFewFunction dot;
 };
@@ -259,7 +259,7 @@ struct KernelTable {
 
   int64_t gemm_rows;
   int64_t gemm_columns;
-  int64_t most_few_rows;
+  int64_t most_stream_rows;
   int64_t dot_row_units;  // of A for `dot`: the distance of rows
   GemmKernels gemm[kGemmKindCount];
 };

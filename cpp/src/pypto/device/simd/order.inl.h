@@ -25,7 +25,10 @@ int64_t FirstAbove(const int32_t* keys, int64_t first, int64_t n, int32_t thresh
     for (int i = 1; i < 4; ++i) above |= Load(keys + first + i * kLanes) > limit;
     if (AnyLane(above)) break;
   }
-  while (first + kLanes <= n && !AnyLane(Load(keys + first) > limit)) first += kLanes;
+  for (; first + kLanes <= n; first += kLanes) {
+    const VecI above = Load(keys + first) > limit;
+    if (AnyLane(above)) return first + FirstLane(above);
+  }
   while (first < n && keys[first] <= threshold) ++first;
   return first;
 }

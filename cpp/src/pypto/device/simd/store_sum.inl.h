@@ -28,6 +28,14 @@ PYPTO_SIMD_INLINE void StoreNarrow(uint16_t* to, VecF sum, int64_t lanes) {
   lanes == kLanes ? StoreHalves(to, x) : ScatterHalves(to, 1, x, lanes);
 }
 
+// The same from another cell on.
+PYPTO_SIMD_INLINE GemmOutput OutputAt(GemmOutput out, int64_t row, int64_t column) {
+  const bool half = out.format == kF16 || out.format == kBf16;
+  if (out.from != nullptr) out.from = static_cast<const char*>(out.from) + (row * out.from_stride + column) * 4;
+  out.to = static_cast<char*>(out.to) + (row * out.to_stride + column) * (half ? 2 : 4);
+  return out;
+}
+
 // Sums of neighbouring columns to where the product goes, `lanes` of them.
 template <typename Sum>
 PYPTO_SIMD_INLINE void StoreSum(const GemmOutput& out, int64_t row, int64_t column, Sum sum, int64_t lanes) {

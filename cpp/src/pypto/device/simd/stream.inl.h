@@ -15,6 +15,7 @@ constexpr int kFewRows = 4;
 constexpr int kStripSums = 8;
 #endif
 constexpr int64_t kChunkCells = 4096;  // sums that wait
+constexpr int64_t kSharedColumns = 256;
 constexpr int kMostVectors = 8;
 
 // Units of rows of B as they lie.
@@ -188,9 +189,9 @@ class Chunk {
 
 template <typename Units, int kRows>
 void StreamRows(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows, int64_t columns,
-                int64_t k, int64_t first = 0) {
+                int64_t k) {
   using Part = Chunk<Units, kRows>;
-  for (int64_t column = first; column < columns; column += Part::kMostColumns) {
+  for (int64_t column = 0; column < columns; column += Part::kMostColumns) {
     const int64_t left = columns - column;
     Part chunk(a, k_bytes, left < Part::kMostColumns ? left : Part::kMostColumns);
     chunk.Add(b + column * Units::kBytes, k);
@@ -198,24 +199,60 @@ void StreamRows(const GemmOutput& out, const int32_t* a, const char* b, int64_t 
   }
 }
 
+#if defined(__AVX512F__)
+// All whole strips of columns; gives how many columns that are.
+template <typename Units, int kRows>
+int64_t StreamStrips(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows,
+                     int64_t columns, int64_t k) {
+  using Many = ManyRows<Units, kRows>;
+  const int64_t whole = columns / Many::kStripColumns * Many::kStripColumns;
+  if (whole > 0) {
+    Many many;  // not cleared
+    many.Run(out, a, b, k_bytes, rows, whole, k);
+  }
+  return whole;
+}
+#endif
+
+template <typename Units>
+void StreamFew(const GemmOutput& out, const int32_t* a, const char* b, int64_t k_bytes, int64_t rows, int64_t columns,
+               int64_t k) {
+  if (rows == 1) return StreamRows<Units, 1>(out, a, b, k_bytes, rows, columns, k);
+  if (rows == 2) return StreamRows<Units, 2>(out, a, b, k_bytes, rows, columns, k);
+  if (rows <= 4) return StreamRows<Units, 4>(out, a, b, k_bytes, rows, columns, k);
+#if defined(__AVX512F__)
+  if (rows <= 8) return StreamRows<Units, 8>(out, a, b, k_bytes, rows, columns, k);
+  StreamRows<Units, 16>(out, a, b, k_bytes, rows, columns, k);
+#endif
+}
+
+// Up to twice kFewRows rows: A as panels of kFewRows rows, one after another.
 template <typename Units>
 void Stream(const GemmOutput& out, const void* a, const void* b, int64_t k_stride, int64_t rows, int64_t columns,
             int64_t k) {
   const auto* left = static_cast<const int32_t*>(a);
   const auto* right = static_cast<const char*>(b);
   const int64_t k_bytes = k_stride * Units::kBytes;
-  if (rows == 1) return StreamRows<Units, 1>(out, left, right, k_bytes, rows, columns, k);
-  if (rows == 2) return StreamRows<Units, 2>(out, left, right, k_bytes, rows, columns, k);
-  if (rows <= 4) return StreamRows<Units, 4>(out, left, right, k_bytes, rows, columns, k);
+  const int64_t panel = ((k + Units::kGroup - 1) / Units::kGroup + Units::kHead) * kFewRows;
+  int64_t column = 0;
 #if defined(__AVX512F__)
-  if (rows <= 8) return StreamRows<Units, 8>(out, left, right, k_bytes, rows, columns, k);
-  const int64_t strips = columns / ManyRows<Units>::kStripColumns * ManyRows<Units>::kStripColumns;
-  if (strips > 0) {
-    ManyRows<Units> many;  // not cleared
-    many.Run(out, left, right, k_bytes, rows, strips, k);
+  if (rows > 8) {
+    column = rows <= 12   ? StreamStrips<Units, 12>(out, left, right, k_bytes, rows, columns, k)
+             : rows <= 16 ? StreamStrips<Units, 16>(out, left, right, k_bytes, rows, columns, k)
+             : rows <= 24 ? StreamStrips<Units, 24>(out, left, right, k_bytes, rows, columns, k)
+                          : StreamStrips<Units, 32>(out, left, right, k_bytes, rows, columns, k);
   }
-  StreamRows<Units, 16>(out, left, right, k_bytes, rows, columns, k, strips);
 #endif
+  // Where rows take several panels, columns of B stay in the second-level cache from one to the next.
+  const int64_t step = rows <= kFewRows ? columns : kSharedColumns;
+  for (; column < columns; column += step) {
+    const int64_t width = columns - column < step ? columns - column : step;
+    for (int64_t row = 0; row < rows; row += kFewRows) {
+      const int64_t lines = rows - row < kFewRows ? rows - row : kFewRows;
+      StreamFew<Units>(OutputAt(out, row, column), left + row / kFewRows * panel, right + column * Units::kBytes,
+                       k_bytes, lines, width, k);
+    }
+  }
 }
 
 }  // namespace

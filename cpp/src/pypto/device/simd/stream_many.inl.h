@@ -1,4 +1,4 @@
-// Matrix products of nine to sixteen rows: arithmetic and reading B take about as long, so that they go on side by
+// Matrix products of nine rows and more: arithmetic and reading B take about as long, so that they go on side by
 // side. While one strip of columns is multiplied, the units of the next one are made, and those further on are asked
 // for.
 #pragma once
@@ -8,31 +8,32 @@
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
 
-// Columns from `b` on, a multiple of kStripColumns of them; A as a panel of kRows rows.
-template <typename Units>
+// Columns from `b` on, a multiple of kStripColumns of them; A as panels of kPanelRows rows, one after another.
+template <typename Units, int kRows>
 class ManyRows {
  public:
-  static constexpr int kRows = 16;
   static constexpr int kVectors = Units::kSpread > 2 ? Units::kSpread : 2;  // of a strip
   static constexpr int64_t kStripColumns = kVectors * kLanes;
 
   void Run(const GemmOutput& out, const int32_t* a, const char* b, int64_t row_bytes, int64_t rows, int64_t columns,
            int64_t k) {
+    panel_ = ((k + Units::kGroup - 1) / Units::kGroup + Units::kHead) * kPanelRows;
     for (int64_t column = 0; column < columns; column += kMostStrips * kStripColumns) {
       const int64_t strips = (columns - column) / kStripColumns;
       strips_ = strips < kMostStrips ? strips : kMostStrips;
       Begin(a);
-      Add(a + Units::kHead * kRows, b + column * Units::kBytes, row_bytes, k);
+      Add(a + Units::kHead * kPanelRows, b + column * Units::kBytes, row_bytes, k);
       Write(out, column, rows);
     }
   }
 
  private:
   using Sum = typename Units::Sum;
-  static constexpr int kTileRows = 16 / kVectors;  // that are in registers at a time
+  static constexpr int kPanelRows = 16;
+  static constexpr int kTileRows = (kRows < kPanelRows ? kRows : kPanelRows) / kVectors;  // in registers at a time
   static constexpr int kTiles = kRows / kTileRows;
-  static constexpr int64_t kUnits = 64;  // that are added before sums go back to the cache
-  static constexpr int64_t kMostStrips = 1024 / kStripColumns;
+  static constexpr int64_t kUnits = kTiles % 3 == 0 ? 48 : 64;  // that are added before sums go back to the cache
+  static constexpr int64_t kMostStrips = (kRows > kPanelRows ? 512 : 1024) / kStripColumns;
   static constexpr int64_t kStripBytes = kStripColumns * Units::kBytes;
   static constexpr int64_t kStripsAhead = 8 * 64 / kStripBytes < 1 ? 1 : 8 * 64 / kStripBytes;
 
@@ -46,7 +47,7 @@ class ManyRows {
   void Begin(const int32_t* a) {
     for (int64_t at = 0; at < strips_ * kRows; ++at) {
       Sum first{};
-      if constexpr (Units::kHead != 0) first = Splat(a[at % kRows]);
+      if constexpr (Units::kHead != 0) first = Splat(a[at % kRows / kPanelRows * panel_ + at % kRows % kPanelRows]);
 #pragma GCC unroll 4
       for (int part = 0; part < kVectors; ++part) sums_[at * kVectors + part] = first;
     }
@@ -54,7 +55,7 @@ class ManyRows {
 
   void Add(const int32_t* a, const char* b, int64_t row_bytes, int64_t k) {
     const int64_t step_bytes = kUnits * Units::kGroup * row_bytes;
-    for (int64_t first = 0; first < k; first += kUnits * Units::kGroup, a += kUnits * kRows, b += step_bytes) {
+    for (int64_t first = 0; first < k; first += kUnits * Units::kGroup, a += kUnits * kPanelRows, b += step_bytes) {
       const int64_t terms = k - first < kUnits * Units::kGroup ? k - first : kUnits * Units::kGroup;
       const bool whole = terms == kUnits * Units::kGroup;
       MakeAll(made_[0], b, row_bytes, terms);
@@ -76,9 +77,11 @@ class ManyRows {
   }
 
   template <bool kMakes>
-  static void AddStrip(Sum* sums, const int32_t* a, const VecI* made, int64_t units, VecI* next, Source from) {
+  void AddStrip(Sum* sums, const int32_t* a, const VecI* made, int64_t units, VecI* next, Source from) {
     for (int tile = 0; tile < kTiles; ++tile) {
-      AddTile<kMakes>(sums + tile * kTileRows * kVectors, a + tile * kTileRows, made, units, next, from);
+      const int row = tile * kTileRows;
+      const int32_t* left = a + row / kPanelRows * panel_ + row % kPanelRows;
+      AddTile<kMakes>(sums + row * kVectors, left, made, units, next, from);
       next += kUnits / kTiles * kVectors;
       from.data += kUnits / kTiles * Units::kGroup * from.row_bytes;
     }
@@ -104,7 +107,7 @@ class ManyRows {
         from.data += Units::kGroup * from.row_bytes;
       }
 #pragma GCC unroll 4
-      for (int turn = 0; turn < (kMakes ? kTiles : 1); ++turn, made += kVectors, a += kRows) {
+      for (int turn = 0; turn < (kMakes ? kTiles : 1); ++turn, made += kVectors, a += kPanelRows) {
 #pragma GCC unroll 16
         for (int row = 0; row < kTileRows; ++row) {
           const VecI one = Splat(a[row]);
@@ -152,6 +155,7 @@ class ManyRows {
   }
 
   int64_t strips_ = 0;
+  int64_t panel_ = 0;  // distance of panels of A
   alignas(64) VecI made_[2][kUnits * kVectors];
   alignas(64) Sum sums_[kMostStrips * kRows * kVectors];
 };

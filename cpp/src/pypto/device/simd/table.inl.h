@@ -81,7 +81,7 @@ constexpr KernelTable MakeTable() {
       .transpose = {Transpose<uint8_t>, Transpose<uint16_t>, Transpose<uint32_t>, Transpose<uint64_t>},
       .gemm_rows = kGemmRows,
       .gemm_columns = kGemmColumns,
-      .most_few_rows = kFewRows,
+      .most_stream_rows = 2 * kFewRows,
       .dot_row_units = kDotRowUnits,
       .gemm = {kFloatGemm, kBf16Gemm, kUnitsGemm<Int8Units>},
   };

@@ -132,5 +132,18 @@ PYPTO_SIMD_INLINE bool AnyLane(VecI lanes) {
 #endif
 }
 
+// The first lane of a comparison that holds; one does.
+PYPTO_SIMD_INLINE int64_t FirstLane(VecI lanes) {
+#if defined(__AVX512F__)
+  return __builtin_ctz(_mm512_movepi32_mask(reinterpret_cast<__m512i>(lanes)));
+#elif defined(__AVX2__)
+  return __builtin_ctz(static_cast<unsigned>(_mm256_movemask_ps(reinterpret_cast<__m256>(lanes))));
+#else
+  int64_t lane = 0;
+  while (lanes[lane] == 0) ++lane;
+  return lane;
+#endif
+}
+
 }  // namespace
 }  // namespace pypto::device::simd::PYPTO_SIMD_SET

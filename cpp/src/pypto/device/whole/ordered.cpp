@@ -15,6 +15,8 @@ namespace {
 
 // Up to so many are kept in order while the line is looked through.
 constexpr int64_t kMostKept = 64;
+// Columns that a line is cut into are a multiple of this.
+constexpr int64_t kColumnUnit = 16;
 
 // A key above the places that come later: entries in falling order are the elements in theirs.
 uint64_t EntryOf(int32_t key, int64_t place) {
@@ -39,7 +41,11 @@ class Sorter {
       OrderValues(line, step);
     } else {
       LoadKeys(line, step);
-      k_ <= kMostKept&& k_ < n_ ? KeepBest() : SortAll();
+      if (k_ > kMostKept || k_ == n_) {
+        SortAll();
+      } else if (!SortThoseAboveBound()) {
+        KeepBest();
+      }
     }
     return order_.data();
   }
@@ -59,6 +65,27 @@ class Sorter {
         for (int64_t i = 0; i < part; ++i) keys[i] = ascending_ ? ~buffer.integers()[i] : buffer.integers()[i];
       }
     }
+  }
+
+  // Cut into rows, the line has a largest key in each column; at least k keys are not below the k-th of those. False
+  // when there are many.
+  bool SortThoseAboveBound() {
+    const int64_t columns = (2 * k_ + kColumnUnit - 1) / kColumnUnit * kColumnUnit;
+    if (n_ < 2 * columns) return false;
+    std::array<int32_t, 2 * kMostKept> largest;
+    args_.kernels.reduce_columns_i32[simd::kReduceAmax](largest.data(), keys_.data(), columns, n_ / columns, columns);
+    const auto bound = largest.begin() + (k_ - 1);
+    std::nth_element(largest.begin(), bound, largest.begin() + columns, std::greater<>());
+    if (*bound == INT32_MIN) return false;
+    std::array<uint64_t, 2 * kMostKept> held;
+    auto end = held.begin();
+    for (int64_t i = 0; (i = args_.kernels.first_above(keys_.data(), i, n_, *bound - 1)) < n_; ++i) {
+      if (end == held.end()) return false;
+      *end++ = EntryOf(keys_[static_cast<size_t>(i)], i);
+    }
+    std::sort(held.begin(), end, std::greater<>());
+    std::transform(held.begin(), held.begin() + k_, order_.begin(), PlaceOf);
+    return true;
   }
 
   // `kept` holds the best so far; only what is above the last of them matters.

@@ -1,4 +1,5 @@
 // What whole operations share: faults, copies, conversions of rows.
+#include <algorithm>
 #include <cstring>
 
 #include "pypto/device/chunk.h"
@@ -41,6 +42,10 @@ template <typename T>
 void CopyAs(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, int64_t n) {
   auto* out = reinterpret_cast<T*>(to);
   const auto* in = reinterpret_cast<const T*>(from);
+  if (from_step == 0 && to_step == 1) {
+    if (n > 0) std::fill_n(out, n, *in);
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) out[i * to_step] = in[i * from_step];
 }
 
