@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
-from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.links import Condition
 from pypto.frontend.maybe import Maybe, choose, join, split
+from pypto.frontend.reach import snapshot_around
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.structures import Structures, are_alike, is_container
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
@@ -59,11 +60,12 @@ class BranchFlow:
         self.ordinal = self.trace.next_flow()
         self.names: dict[str, Any] = {}
         runtime.refuse_escape(meta, "an if on a symbolic condition")
-        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime.function))
+        around = functools.partial(snapshot_around, self.trace, frame, runtime.function)
+        self._elements = Elements(self.trace, self.ordinal, around)
         self._structures = Structures(self.trace, self.ordinal)
-        self._entry = dict(frame) | self._elements.values() | self._structures.values(frame)
-        names = (meta.names.assigned & meta.names.live_after) - self._structures.names
-        self._merged = sorted({*names, *self._elements.paths, *self._structures.paths})
+        self._entry = self._with_elements(frame)
+        names = {*(meta.names.assigned & meta.names.live_after), *self._elements.paths}
+        self._merged = sorted((names - self._structures.names) | self._structures.paths)
         self._then: dict[str, Any] = {}
         self._variables: dict[str, Tensor] = {}
         self._given_up: dict[str, Tensor] = {}  # by name: what it was before the branches, if it may be that still
@@ -96,7 +98,13 @@ class BranchFlow:
 
     def _open(self, kind: str) -> None:
         scope = self.trace.push(kind, self.runtime.source.place(self.meta.node))
-        scope.watchers = snapshot_of(self._entry, self.runtime.function)
+        scope.watchers = snapshot_around(self.trace, self._entry, self.runtime.function)
+        scope.watchers.owner = self.runtime
+
+    def _with_elements(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """A frame with the elements that are merged under names of their own."""
+        frame = frame | self._elements.values()
+        return frame | self._structures.values(frame)
 
     def then(self) -> bool:
         """The first branch is always traced."""
@@ -109,6 +117,8 @@ class BranchFlow:
     def otherwise(self) -> bool:
         """The second branch is always traced, with the names as they were before the first."""
         self.trace.build("begin_else")
+        self._elements.take({path: self._entry[path] for path in self._elements.paths})
+        self._structures.refresh()
         self._open("else")
         for name in self.meta.names.assigned:
             value = self._entry.get(name, UNBOUND)
@@ -116,8 +126,6 @@ class BranchFlow:
                 known = self._first_bound(name)
                 value = Maybe(name, UNBOUND, 0, self._reason()) if known is None else known
             self.names[name] = value
-        self._elements.take({path: self._entry[path] for path in self._elements.paths})
-        self._structures.refresh()
         return True
 
     def _loop(self) -> LoopFlow | None:
@@ -134,15 +142,16 @@ class BranchFlow:
         other = self._close(frame)
         self.trace.build("end_if")
         self.names = {name: self._merge(name, self._then[name], other[name]) for name in self._merged}
+        self._structures.take(self.names)
+        self._structures.relate(self.condition)
         self._elements.take(self.names)
         self._structures.refresh()
-        self._structures.take(self.names)
         self._give_up()
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
         self.runtime.settle_all()
+        frame = self._with_elements(frame)
         self._structures.add_side(frame)
-        frame = frame | self._elements.values() | self._structures.values(frame)
         changed = self._elements.check(self.trace.scope.watchers)
         if changed is not None:
             raise self.runtime.error(
@@ -188,10 +197,13 @@ class BranchFlow:
             variable.link(each, (self._condition(), *conditions))
         if name not in self._lent and not value.is_uncertain:
             return
+        keys = value.uncertain_keys()
         for each in value.identities().values():
             if each.scope is not self.trace.scope and (name in self._lent or id(each) not in linked):
                 variable.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
                 each.may_be(variable, f"it may also be '{name}', depending on a condition, and")
+                variable.thaws(*keys)
+                each.thaws(*keys)
 
     def _give_up(self) -> None:
         """A tensor that a branch may have bound anew, and that is written into later, has no other name any more."""

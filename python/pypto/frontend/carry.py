@@ -138,11 +138,14 @@ def note_aliases(values: dict[str, Tensor], results: dict[str, Tensor]) -> None:
     """
     names = [name for name in values if name in results]
     identities = {name: values[name].identities() for name in names}
+    keys = {name: values[name].uncertain_keys() for name in names}
     for position, a in enumerate(names):
         for b in names[position + 1 :]:
             if identities[a].keys() & identities[b].keys():
                 results[a].may_be(results[b], f"'{a}' may be the same tensor as '{b}', and")
                 results[b].may_be(results[a], f"'{b}' may be the same tensor as '{a}', and")
+                results[a].thaws(*keys[a], *keys[b])
+                results[b].thaws(*keys[a], *keys[b])
 
 
 def link_aliases(values: dict[str, Tensor], results: dict[str, Tensor], condition: Condition, scope: Scope) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
 from pypto.frontend.liveness import EMPTY, Names, loads_of
 
@@ -22,14 +23,38 @@ def _is_operation(node: ast.Call) -> bool:
     return isinstance(function, ast.Name) and function.id == "pypto"
 
 
-def may_change(node: ast.stmt) -> Names | None:
-    """None for a statement that changes no container; else names that it may read after the change."""
-    changes, reads = isinstance(node, ast.AugAssign), EMPTY
+class Change(NamedTuple):
+    """What a statement may do to a container."""
+
+    reads: Names  # names that it may read after the change
+    is_last: bool  # whether it reads no container after it
+
+
+def may_change(node: ast.stmt) -> Change | None:
+    """None for a statement that changes no container."""
+    changes, methods = isinstance(node, ast.AugAssign), 0
     for each in ast.walk(node):
         if isinstance(each, ast.Subscript | ast.Attribute) and isinstance(each.ctx, ast.Store | ast.Del):
             changes = True
         elif isinstance(each, ast.Call) and not _is_operation(each):
             changes = True
-            if isinstance(each.func, ast.Attribute) and each.func.attr in _CHANGERS:
-                reads = loads_of(node)
-    return reads if changes else None
+            methods += _is_changer(each)
+    if not changes:
+        return None
+    is_last = not methods or (methods == 1 and isinstance(node, ast.Expr) and _is_changer(node.value))
+    return Change(loads_of(node) if methods else EMPTY, is_last)
+
+
+def _is_changer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGERS
+
+
+def sets_several(node: ast.stmt) -> ast.Tuple | ast.List | None:
+    """The targets of an assignment that sets elements of several containers one after the other."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    if not isinstance(target, ast.Tuple | ast.List):
+        return None
+    stores = [each for each in target.elts if isinstance(each, ast.Subscript | ast.Attribute)]
+    is_plain = len(stores) + sum(isinstance(each, ast.Name) for each in target.elts) == len(target.elts)
+    calls = any(isinstance(each, ast.Call) for each in ast.walk(target))
+    return target if len(stores) > 1 and is_plain and not calls else None

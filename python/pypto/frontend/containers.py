@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pypto.frontend.arrays import contents
+from pypto.frontend.rewrite import RUNTIME
 from pypto.frontend.tracer import TensorLike
 
 _LEAVES = (
@@ -86,6 +87,7 @@ class Snapshot:
     def __init__(self) -> None:
         self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
         self._functions: dict[types.FunctionType, list[tuple[str, Any]]] = {}
+        self.owner: Any = None  # the FunctionRuntime whose loop or branch has made the snapshot
 
     def add(self, value: Any, path: str) -> None:
         """Adds what is reachable from a value and not known yet."""
@@ -94,12 +96,23 @@ class Snapshot:
             item, name = stack.pop()
             if id(item) in self._seen:
                 continue
+            if isinstance(item, types.FunctionType):
+                self._add_captured(item, name, stack)
+                continue
             parts = parts_of(item)
             if parts is None:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
             for key, element in parts:
                 stack.append((element, f"{name}[{key!r}]" if not isinstance(key, str) else f"{name}.{key}"))
+
+    def _add_captured(self, function: types.FunctionType, path: str, stack: list[tuple[Any, str]]) -> None:
+        """What a function made in a traced frame captures, which it may change where it is called."""
+        if RUNTIME in function.__code__.co_freevars:
+            self._seen[id(function)] = (function, [], path)
+            names = function.__code__.co_freevars
+            captured = zip(names, variables_of(function), strict=False)
+            stack += [(value, f"{path}.{name}") for name, (_, value) in captured]
 
     def add_function(self, function: types.FunctionType, *, frame_is_known: bool = False) -> None:
         """Adds what a function can change: its outer variables and what they hold.
@@ -113,9 +126,15 @@ class Snapshot:
         for name, value in variables:
             self.add(value, name)
 
-    def knows(self, container: Any) -> bool:
-        """Whether a container is among them."""
-        return id(container) in self._seen
+    def add_globals(self, function: types.FunctionType) -> None:
+        """Adds what a function can change of what it does not capture, if it is not known yet."""
+        for name, value in variables_of(function):
+            if name not in function.__code__.co_freevars:
+                self.add(value, name)
+
+    def containers(self) -> Iterator[tuple[str, Any]]:
+        """Paths and containers."""
+        yield from ((path, item) for item, _, path in self._seen.values())
 
     def places(self) -> dict[str, tuple[Any, Any]]:
         """Container and key of every element, by path."""
@@ -154,8 +173,8 @@ def same_element(a: Any, b: Any) -> bool:
 def snapshot_of(frame: dict[str, Any], function: types.FunctionType) -> Snapshot:
     """Containers that a frame and its function can reach."""
     snapshot = Snapshot()
-    for name, value in frame.items():
-        if not name.startswith("_pypto_"):
-            snapshot.add(value, name)
+    names = {name: value for name, value in frame.items() if not name.startswith("_pypto_")}
+    for name, value in sorted(names.items(), key=lambda each: isinstance(each[1], types.FunctionType)):
+        snapshot.add(value, name)
     snapshot.add_function(function)
     return snapshot

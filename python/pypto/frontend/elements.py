@@ -12,6 +12,7 @@ from typing import Any
 from pypto.frontend.containers import Snapshot
 from pypto.frontend.floats import is_number
 from pypto.frontend.maybe import load
+from pypto.frontend.structures import are_alike
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Trace
 
@@ -29,6 +30,11 @@ def _can_put(container: Any) -> bool:
 
 def _is_carried(value: Any) -> bool:
     return isinstance(value, Tensor) or is_number(value)
+
+
+def _can_carry(old: Any, new: Any) -> bool:
+    """Whether an element may change so: containers are carried element by element."""
+    return (_is_carried(old) and _is_carried(new)) or are_alike(old, new)
 
 
 def undo(trace: Trace) -> None:
@@ -73,9 +79,7 @@ class Elements:
         for change in snapshot.changes():
             if (id(change.container), change.key) in known:
                 continue
-            if change.key is None or not (
-                _can_put(change.container) and _is_carried(change.old) and _is_carried(change.new)
-            ):
+            if change.key is None or not (_can_put(change.container) and _can_carry(change.old, change.new)):
                 return change.path
             found.append(change)
         if not found:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pypto.errors import PyptoError
-from pypto.frontend import branches, helpers, logic, loopflow, symbolic
+from pypto.frontend import branches, following, helpers, logic, loopflow, symbolic
 from pypto.frontend.branches import BranchFlow, ConcreteBranch
 from pypto.frontend.loops import Loop
 from pypto.frontend.maybe import load
@@ -18,7 +18,7 @@ from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
 from pypto.frontend.structures import owner
 from pypto.frontend.symbolic import SymbolicScalar
-from pypto.frontend.tracer import TensorLike, current, require
+from pypto.frontend.tracer import Scope, TensorLike, current, require
 
 
 class PlainFor:
@@ -49,6 +49,8 @@ class FunctionRuntime:
         self.source = source
         self.metas = metas
         self.function = function
+        self.code: types.CodeType | None = None  # of the rewritten function
+        self.scopes: tuple[Scope, ...] = ()  # that were open when it was called
 
     def refuse_escape(self, meta: FlowMeta, where: str) -> None:
         """SyntaxError for `return`, `break` or `continue` out of a traced loop or branch."""
@@ -70,17 +72,20 @@ class FunctionRuntime:
 
     # Statements.
 
-    def settle(self, *live: str) -> None:
-        """After a statement that may have changed a container; `live` are names that can be read later."""
+    def settle(self, follows: bool, *live: str) -> None:
+        """After a statement that may have changed a container; `live` are names that can be read later.
+
+        Without `follows` the statement may have read a container after the change.
+        """
         trace = current()
         if trace is not None and trace.kin is not None:
-            trace.kin.settle(live, self.function)
+            following.settle(trace, live, self.function, follows=follows)
 
     def settle_all(self) -> None:
         """The same where a loop or branch begins or ends."""
         trace = current()
         if trace is not None and trace.kin is not None:
-            trace.kin.settle(None, self.function)
+            following.settle(trace, None, self.function)
 
     def for_(self, key: int, iterable: Any, frame: dict[str, Any]) -> Any:
         """The iteration of a `for` statement."""
@@ -123,6 +128,11 @@ class FunctionRuntime:
 
     def call(self, function: Any) -> Any:
         """What is called instead of a function: helpers are traced by the same rules."""
+        trace, called = current(), self._called(function)
+        return called if trace is None or trace.kin is None else following.watched(trace, called, self.function)
+
+    @staticmethod
+    def _called(function: Any) -> Any:
         if isinstance(function, types.FunctionType):
             return helpers.convert(function)
         if function is builtins.min:

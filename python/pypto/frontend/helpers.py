@@ -17,9 +17,9 @@ from typing import Any
 from pypto.errors import PyptoError
 from pypto.frontend import tracer
 from pypto.frontend.checks import Finding, find_unsupported, finding_error
-from pypto.frontend.kin import KERNEL_FRAME
 from pypto.frontend.liveness import EMPTY, Names
 from pypto.frontend.places import trace_error
+from pypto.frontend.reach import KERNEL_FRAME
 from pypto.frontend.rewrite import RUNTIME, FlowMeta, instantiate, rewrite
 from pypto.frontend.source import NoSourceError, Source, read_lambda_source, read_source
 from pypto.frontend.symbolic import SymbolicScalar
@@ -164,15 +164,26 @@ def bind(
     source, code, metas = rewritten
     if trace is not None:
         trace.add_source(source)
-    return instantiate(code, function, FunctionRuntime(source, metas, function, is_kernel=is_kernel))
+    runtime = FunctionRuntime(source, metas, function, is_kernel=is_kernel)
+    runtime.code, runtime.scopes = code, () if trace is None else tuple(trace.scopes)
+    return instantiate(code, function, runtime)
 
 
 def watch(trace: tracer.Trace, function: types.FunctionType) -> None:
     """Adds what a helper can change to the snapshots of open loops and branches."""
-    frame_is_known = RUNTIME in function.__code__.co_freevars or is_lambda(function)
+    code = function.__code__
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    runtime = cells[RUNTIME].cell_contents if RUNTIME in cells else None
+    is_inside = is_lambda(function) and trace.has_line(code.co_filename, code.co_firstlineno)
     for scope in trace.scopes:
-        if scope.watchers is not None:
-            scope.watchers.add_function(function, frame_is_known=frame_is_known)
+        if scope.watchers is None:
+            continue
+        if runtime is None and not is_inside:
+            scope.watchers.add_function(function)
+        elif runtime is None or runtime is scope.watchers.owner or any(scope is each for each in runtime.scopes):
+            scope.watchers.add_globals(function)  # it captures locals of the frame there, or of one that began there
+        else:
+            scope.watchers.add_function(function, frame_is_known=True)
 
 
 def refuse_kernel(function: Any) -> None:

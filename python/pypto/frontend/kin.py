@@ -1,167 +1,153 @@
 """Containers that may be one object in Python and are several while tracing.
 
 A loop or branch that binds a name anew to a container makes a fresh one, which stands for the container of either side.
-What is set in one of them is not seen in the others: a statement that does so is an error where another of them can
-still be read. Kin is noted for each pair when a container is made, so that two that are known to differ stay apart.
+For each two of them that may be one it is known under which condition they are: what is set in one of them is set in
+the other where that holds (following.py).
 """
 # ruff: noqa: D107
 
 from __future__ import annotations
 
-import gc
 import sys
-import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from pypto.frontend.containers import parts_of, same_element, variables_of
-from pypto.frontend.places import is_ours, trace_error
+from pypto.frontend.containers import parts_of, same_element
+from pypto.frontend.places import trace_error
+from pypto.frontend.symbolic import SymbolicScalar, static_int
+from pypto.frontend.tracer import Scope, Trace
 
-KERNEL_FRAME = "_run_kernel"  # name of the function that calls the kernel's own
-
-
-def _referents(value: Any) -> list[Any]:
-    """What an object holds; nothing for classes, modules, tensors and other objects of this package."""
-    if isinstance(value, types.FunctionType):
-        return [value.__closure__, value.__defaults__, value.__kwdefaults__]
-    if isinstance(value, type | types.ModuleType | types.CodeType | types.FrameType | str | bytes | int | float):
-        return []
-    is_opaque = type(value).__module__.startswith("pypto.") and not isinstance(value, tuple)
-    return [] if is_opaque else gc.get_referents(value)
-
-
-class Names:
-    """What can be reached from names."""
-
-    def __init__(self) -> None:
-        self._seen: dict[int, Any] = {}
-
-    def holds(self, container: Any) -> bool:
-        """Whether a container is among it."""
-        return id(container) in self._seen
-
-    def add(self, values: Iterable[Any]) -> None:
-        """Adds values and what they hold."""
-        stack = list(values)
-        while stack:
-            value = stack.pop()
-            if id(value) not in self._seen:
-                self._seen[id(value)] = value
-                stack += _referents(value)
-
-
-def reachable(
-    frame: types.FrameType | None, live: Iterable[str] | None, function: types.FunctionType | None = None
-) -> Names:
-    """What can be read: by the live names of the frame that runs, the function's outer ones, and those of callers."""
-    found = Names()
-    if function is not None:
-        found.add(value for _, value in variables_of(function))
-    while frame is not None and frame.f_code.co_name != KERNEL_FRAME:
-        if not is_ours(frame):
-            names = {name: value for name, value in frame.f_locals.items() if not name.startswith("_pypto_")}
-            found.add(names.values() if live is None else [names[name] for name in live if name in names])
-            live = None
-        frame = frame.f_back
-    return found
-
-
-def user_frame() -> types.FrameType | None:
-    """The innermost frame outside of this package."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and is_ours(frame):
-        frame = frame.f_back
-    return frame
-
+UNKNOWN = object()  # in place of a condition: two containers may be one, and nobody knows when
 
 _FEW = 64
 _PROBE: dict[int, tuple[Any, list[Any]]] = {0: ([], [])}
 _ALONE = [sys.getrefcount(_PROBE[key][0]) for key in _PROBE][0]  # references of a container that nobody else holds
 
+Parts = list[tuple[Any, Any]]
+
+
+def are_equal(a: Any, b: Any) -> bool:
+    """Whether two conditions are written alike."""
+    if isinstance(a, SymbolicScalar) and isinstance(b, SymbolicScalar):
+        return a._expr == b._expr
+    return a is b or (static_int(a) is not None and static_int(a) == static_int(b))
+
+
+def either(condition: SymbolicScalar, a: Any, b: Any) -> Any:
+    """The condition that is `a` where the first one holds, else `b`: 0, 1, a symbolic one or UNKNOWN."""
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    holds, fails = condition & 1, ~condition
+    a = 1 if are_equal(a, holds) else 0 if are_equal(a, fails) else a
+    b = 0 if are_equal(b, holds) else 1 if are_equal(b, fails) else b
+    if are_equal(a, b):
+        return a
+    if static_int(a) is not None and static_int(b) is not None:
+        return holds if static_int(a) else fails
+    if static_int(a) is not None:
+        return holds | b if static_int(a) else fails & b
+    if static_int(b) is not None:
+        return fails | a if static_int(b) else holds & a
+    return (holds & a) | (fails & b)
+
 
 class Kin:
     """Those of one trace. Containers are held, so that their ids stay theirs."""
 
-    def __init__(self, loops: list[Any]) -> None:
-        self._loops = loops  # that are open
-        self._known: dict[int, tuple[Any, list[tuple[Any, Any]]]] = {}  # by id: the container and what it holds
-        self._kin: dict[int, set[int]] = {}
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._known: dict[int, tuple[Any, Parts]] = {}  # by id: the container and what it holds
+        self._same: dict[int, dict[int, Any]] = {}
+        self._loop: dict[int, Scope | None] = {}  # of those made by the tracer: the loop whose numbers conditions use
         self._most = _FEW
-        self.changed: list[Any] = []  # containers that statements of open loops have changed, in order
 
-    def _add(self, container: Any) -> set[int]:
+    def _add(self, container: Any) -> dict[int, Any]:
         if id(container) not in self._known:
             self._known[id(container)] = (container, parts_of(container) or [])
-            self._kin[id(container)] = set()
-        return self._kin[id(container)]
+            self._same[id(container)] = {}
+        return self._same[id(container)]
 
-    def of(self, container: Any) -> list[Any]:
-        """The container, and those that may be it."""
-        return [container, *(self._known[each][0] for each in self._kin.get(id(container), ()))]
+    def knows(self, container: Any) -> bool:
+        """Whether a container may be another one."""
+        return id(container) in self._known
 
-    def are(self, a: Any, b: Any) -> bool:
-        """Whether two containers may be one."""
-        return a is b or id(b) in self._kin.get(id(a), ())
+    def same(self, a: Any, b: Any) -> Any:
+        """When two containers are one: 0, 1, a symbolic condition or UNKNOWN."""
+        if a is b:
+            return 1
+        found = self._same.get(id(a), {}).get(id(b), 0)
+        is_over = isinstance(found, SymbolicScalar) and any(
+            loop is not None and not self._trace.is_open(loop) for loop in map(self._loop.get, (id(a), id(b)))
+        )
+        return UNKNOWN if is_over else found
 
-    def pair(self, a: Any, b: Any) -> None:
-        """Notes that two containers may be one."""
-        if a is not b:
-            self._add(a).add(id(b))
-            self._add(b).add(id(a))
+    def related(self, container: Any) -> list[tuple[Any, Any]]:
+        """Other containers that may be this one, and when they are."""
+        others = [self._known[each][0] for each in self._same.get(id(container), ())]
+        return [(other, self.same(container, other)) for other in others]
 
-    def merge(self, made: list[tuple[Any, list[Any]]]) -> None:
-        """Fresh containers of one loop or branch, each with the container that it stands for on either side."""
-        self._prune()
-        older = [
-            [other for source in sources if source is not None for other in self.of(source)] for _, sources in made
-        ]
-        for (fresh, _), others in zip(made, older, strict=True):
-            for other in others:
-                self.pair(fresh, other)
-        for position, (fresh, sources) in enumerate(made):
-            for other, theirs in made[position + 1 :]:
-                if any(a is not None and self.are(a, b) for a, b in zip(sources, theirs, strict=True)):
-                    self.pair(fresh, other)
+    def made(self, container: Any) -> None:
+        """A container that the tracer makes here."""
+        self._add(container)
+        loop = self._trace.innermost_loop()
+        if loop is not None:
+            self._loop[id(container)] = loop
 
-    def _prune(self) -> None:
+    def pair(self, a: Any, b: Any, same: Any) -> None:
+        """Notes when two containers are one."""
+        if a is not b and static_int(same) != 0:
+            self._add(a)[id(b)] = same
+            self._add(b)[id(a)] = same
+
+    def merge(self, made: list[tuple[Any, Any, Any]], condition: SymbolicScalar) -> None:
+        """Fresh containers, each with those that it stands for where the condition holds and where not."""
+        self.prune()
+        found = []
+        for fresh, *sides in made:
+            others = {id(each): each for side in sides if side is not None for each in self._with_kin(side)}
+            for other in others.values():
+                found.append((fresh, other, self._merged(sides, (other, other), condition)))
+        for position, (fresh, *sides) in enumerate(made):
+            for other, *theirs in made[position + 1 :]:
+                found.append((fresh, other, self._merged(sides, theirs, condition)))
+        for fresh, *_ in made:
+            self.made(fresh)
+        for one, other, same in found:
+            self.pair(one, other, same)
+
+    def _with_kin(self, container: Any) -> list[Any]:
+        return [container, *(other for other, _ in self.related(container))]
+
+    def _merged(self, a: Any, b: Any, condition: SymbolicScalar) -> Any:
+        then, otherwise = (0 if None in (x, y) else self.same(x, y) for x, y in zip(a, b, strict=True))
+        return either(condition, then, otherwise)
+
+    def prune(self) -> None:
         """Forgets containers that nobody else holds."""
         if len(self._known) < self._most:
             return
-        if not self._loops:
-            self.changed.clear()
         for key in [key for key in self._known if sys.getrefcount(self._known[key][0]) <= _ALONE]:
-            for other in self._kin.pop(key):
-                self._kin[other].discard(key)
+            for other in self._same.pop(key):
+                self._same[other].pop(key, None)
+            self._loop.pop(key, None)
             del self._known[key]
         self._most = _FEW + 2 * len(self._known)
-
-    def ids(self) -> set[int]:
-        """Ids of the containers that are known."""
-        return set(self._known)
 
     def refresh(self) -> None:
         """The tracer itself has put values into containers."""
         for key, (container, _) in self._known.items():
             self._known[key] = (container, parts_of(container) or [])
 
-    def settle(self, live: Iterable[str] | None, function: types.FunctionType) -> None:
-        """Refuses a change of a container that another one should show, where that can still be read."""
-        names = None
-        for key, (container, before) in self._known.items():
+    def changes(self) -> Iterator[tuple[Any, Parts, Parts]]:
+        """Containers that are not what they were, with what they held and hold; they are known as they are then."""
+        for key, (container, before) in list(self._known.items()):
             after = parts_of(container) or []
-            if _same(before, after):
-                continue
-            self._known[key] = (container, after)
-            if self._loops:
-                self.changed.append(container)
-            if not self._kin[key]:
-                continue
-            names = names or reachable(user_frame(), live, function)
-            if any(names.holds(other) for other in self.of(container)[1:]):
-                raise refusal(container)
+            if not _are_same(before, after):
+                self._known[key] = (container, after)
+                yield container, before, after
 
 
-def _same(before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> bool:
+def _are_same(before: Parts, after: Parts) -> bool:
     return len(before) == len(after) and all(
         same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
     )
@@ -170,14 +156,14 @@ def _same(before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> bool:
 _COPIES: dict[type, str] = {list: "name = list(name)", dict: "name = dict(name)"}
 
 
-def refusal(container: Any, error: Callable[..., Exception] = trace_error, *more: Any) -> Exception:
-    """The error for a change that another name of the container would have to see."""
+def refusal(container: Any, why: str, error: Callable[..., Exception] = trace_error, *more: Any) -> Exception:
+    """The error for a change that another name of the container would have to see, and why it cannot."""
     kind = type(container).__name__
     copy = _COPIES.get(type(container), "name = copy.copy(name)")
     return error(
         ValueError,
         f"a {kind} changes that may be the one of another name, depending on a condition or on a loop of the running "
-        f"kernel; the other name would not see it. Instead: bind a new {kind} before ({copy}), or write into the "
-        "tensor that it holds (x[:] = value)",
+        f"kernel, and {why}. Instead: bind a new {kind} before ({copy}), or write into the tensor that it holds "
+        "(x[:] = value)",
         *more,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, to_expr
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Condition = tuple[int, bool]  # an expression, and whether it holds
 Conditions = tuple[Condition, ...]
 
-_MOST_PATHS = 256  # of one write to other objects
+_MOST_PATHS = 64  # to other objects that are looked at one by one
+_MOST_OBJECTS = 256  # that one write goes to
 
 
 class Link(NamedTuple):
@@ -35,7 +36,7 @@ class Link(NamedTuple):
 class Linked:
     """What a tensor knows of other objects that it may be."""
 
-    __slots__ = ()
+    __slots__ = ("_frozen", "_links", "_may_be", "_thaw")
     _trace: Trace
     _scope: Scope
     _frozen: str
@@ -50,25 +51,26 @@ class Linked:
         """Notes that this is one object with `other`, which was there before, where the conditions hold."""
         if other is self:
             return
-        self._links = (*self._links, Link(other, conditions, to_older=True))  # type: ignore[misc]
-        other._links = (*other._links, Link(self, conditions, to_older=False))  # type: ignore[arg-type]
+        self._links = (*self._links, Link(other, conditions, to_older=True))
+        other._links = (*other._links, Link(cast("Tensor", self), conditions, to_older=False))
         self._scope.linked.append(self)
 
     def unlink(self) -> None:
         """Nothing stands for the object any more."""
         for link in self._links:
             link.other._links = tuple(each for each in link.other._links if each.other is not self)
-        self._links = ()  # type: ignore[misc]
+        self._links = ()
 
     def may_be(self, other: Tensor, reason: str) -> None:
         """Notes that Python might have `other` here; writing into this one would have to be seen there."""
-        self._may_be = (*self._may_be, other)  # type: ignore[misc]
-        self._thaw = tuple(dict.fromkeys((*self._thaw, *other._thaw)))  # type: ignore[misc]
+        if all(each is not other for each in self._may_be):
+            self._may_be = (*self._may_be, other)
+        self._thaw = tuple(dict.fromkeys((*self._thaw, *other._thaw)))
         self.forbid_writes(reason)
 
     def forbid_writes(self, reason: str) -> None:
         """Makes writes into the object an error, because they could not be seen through another object."""
-        self._frozen = self._frozen or reason  # type: ignore[misc]
+        self._frozen = self._frozen or reason
 
     @property
     def is_linked(self) -> bool:
@@ -79,6 +81,10 @@ class Linked:
     def is_uncertain(self) -> bool:
         """Whether it may be another object under a condition that nobody knows."""
         return any(each._may_be for each in self.identities().values())
+
+    def uncertain_keys(self) -> list[tuple[int, str]]:
+        """What starts the trace over so that those conditions are known."""
+        return list(dict.fromkeys(key for each in self.identities().values() if each._may_be for key in each._thaw))
 
     @property
     def is_own(self) -> bool:
@@ -100,21 +106,58 @@ class Linked:
             each = open_ends.pop()
             if id(each) not in found:
                 found[id(each)] = each
-                open_ends += [*each._may_be, *(link.other for link in each._links)]
+                near = (*each._may_be, *(link.other for link in each._links))
+                open_ends += [other for other in near if id(other) not in found]
         return found
 
     def paths(self, inner: Scope | None = None) -> list[tuple[Tensor, Conditions]]:
-        """Objects that this one may be, with the conditions, once for each way that leads there.
+        """Objects that this one may be, with the conditions, once for each way that leads there, if these are few.
 
         No way leads through a newer object to another older one: whether those two are one was known before. With the
         scope `inner` the ways lead through objects that were made there only.
         """
         found = list(itertools.islice(self._ways(inner, (), (), True), _MOST_PATHS + 1))
-        if len(found) > _MOST_PATHS:
+        return found if len(found) <= _MOST_PATHS else self._reached(inner)
+
+    def _reached(self, inner: Scope | None) -> list[tuple[Tensor, Conditions]]:
+        """The same with one condition for each object, which holds where one of the ways leads there."""
+        me: Any = self
+        found: dict[int, tuple[Tensor, Any]] = {id(self): (me, 1)}
+        for to_older in (True, False):
+            for each in self._in_order([each for each, _ in found.values()], inner, to_older=to_older):
+                for link in each._links:
+                    if self._leads(link, to_older):
+                        way = _both(found[id(each)][1], any_of(self._trace, [link.conditions]))
+                        known = found.get(id(link.other), (link.other, 0))[1]
+                        found[id(link.other)] = link.other, _one_of(known, way)
+        if len(found) > _MOST_OBJECTS:
             raise self.refusal(
-                f"the tensor may be others in more than {_MOST_PATHS} ways, depending on conditions, and"
+                f"the tensor may be one of more than {_MOST_OBJECTS} others, depending on conditions, and"
             )
-        return found
+        others = list(found.values())[1:]
+        exprs = [(each, None if isinstance(when, int) else to_expr(self._trace, when, "if")) for each, when in others]
+        return [(each, () if expr is None else ((expr, True),)) for each, expr in exprs]
+
+    def _in_order(self, roots: list[Tensor], inner: Scope | None, *, to_older: bool) -> list[Tensor]:
+        """Objects that links lead to from the roots, all to older ones or all to newer ones, each before what follows.
+
+        With the scope `inner` only those that have been made there, whose links lead on.
+        """
+        done: list[Tensor] = []
+        seen: set[int] = set()
+        stack: list[tuple[Tensor, bool]] = [(each, False) for each in roots]
+        while stack:
+            each, is_left = stack.pop()
+            if is_left:
+                done.append(each)
+            elif id(each) not in seen and (inner is None or each.scope is inner):
+                seen.add(id(each))
+                stack.append((each, True))
+                stack += [(link.other, False) for link in each._links if self._leads(link, to_older)]
+        return done[::-1]
+
+    def _leads(self, link: Link, to_older: bool) -> bool:
+        return link.to_older == to_older and self._trace.is_open(link.other._scope)
 
     def _ways(self, inner: Scope | None, before: Conditions, seen: tuple[Any, ...], up: bool) -> Iterator[Any]:
         seen = (*seen, self)
@@ -179,6 +222,17 @@ class Linked:
             f"{reason} cannot be written into as well. Instead: write into a copy (pypto.clone), or keep to "
             "x[:] = value for the tensor and do not bind its name anew",
         )
+
+
+def _both(a: Any, b: Any) -> Any:
+    return b if isinstance(a, int) else a if isinstance(b, int) else a & b
+
+
+def _one_of(a: Any, b: Any) -> Any:
+    """Either of two conditions, which are 0, 1 or symbolic."""
+    if isinstance(a, int):
+        return a or b
+    return b if isinstance(b, int) else a | b
 
 
 def any_of(trace: Trace, ways: list[Conditions]) -> Any:

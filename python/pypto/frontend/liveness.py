@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 Names = frozenset[str]
 EMPTY: Names = frozenset()
+_PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Delete)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -128,6 +129,15 @@ def captured_names(function: ast.FunctionDef) -> tuple[Names, dict[str, Names]]:
     return frozenset(anywhere), through
 
 
+def _set_at_end(node: ast.stmt) -> set[str]:
+    """Names that a statement sets when everything in it has been evaluated."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    inner = [each for target in targets for each in ast.walk(target)]
+    is_plain = all(isinstance(each, ast.Name | ast.Tuple | ast.List | ast.expr_context) for each in inner)
+    names = {each.id for each in inner if isinstance(each, ast.Name)} if is_plain else set()
+    return names - {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
+
+
 class Liveness:
     """Live names of one function. `flows` maps each `for` and `if` node to its FlowNames."""
 
@@ -139,9 +149,21 @@ class Liveness:
         self._continue: list[Names] = []
         self._block(function.body, live_at_end | self._always)
 
+    def by_line(self) -> dict[int, Names]:
+        """Names that can be read after a call has begun, by the lines of plain statements."""
+        found: dict[int, Names] = {}
+        for node, after in self.live.items():
+            if isinstance(node, _PLAIN):
+                names = (after - _set_at_end(node)) | self._reads(node)
+                for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    found[line] = found.get(line, EMPTY) | names
+        return found
+
     def _reads(self, node: ast.AST | None) -> set[str]:
         """Names that an expression can read, and those that the functions that it calls can."""
         found = _loads(node)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
         return found.union(*(self._through.get(name, EMPTY) for name in found))
 
     def _block(self, statements: list[ast.stmt], after: Names) -> Names:
@@ -168,7 +190,7 @@ class Liveness:
         if isinstance(node, ast.Continue) and self._continue:
             return self._continue[-1]
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return after | self._reads(node.value) | {node.target.id}
+            return after | self._reads(node)
         return self._plain([node], after)
 
     def _plain(self, nodes: Sequence[ast.AST], after: Names) -> Names:

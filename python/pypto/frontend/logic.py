@@ -170,6 +170,8 @@ def _choose_tensors(
         if trace.is_open(each.scope) and id(each) not in known:
             chosen.may_be(each, "what a conditional expression gave may be another tensor, and")
             each.may_be(chosen, "it may be what a conditional expression gave, and")
+    for value in values:
+        chosen.thaws(*value.uncertain_keys())
     return chosen
 
 

@@ -130,7 +130,10 @@ class LoopAliases:
         lost = [other for other in heads if id(self._heads[other]) in self._outside]
         if any(self.trace.facts.follow((self.ordinal, other)) for other in lost):  # their tensors are followed too
             raise Retrace
-        if lost or not self._links.end(name, value):
+        is_followed = not lost and self._links.end(name, value)
+        if not is_followed and sum(self.trace.facts.follow(key) for key in value.uncertain_keys()):
+            raise Retrace
+        if not is_followed:
             raise self.runtime.error(
                 ValueError,
                 f"'{name}' is bound anew in the pypto.loop and written into as well, and may be a tensor of before the "

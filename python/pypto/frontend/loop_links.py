@@ -12,6 +12,7 @@ from typing import Any
 
 from pypto.frontend.links import Conditions, any_of
 from pypto.frontend.numbers_carried import CarriedNumbers
+from pypto.frontend.structures import parts_of
 from pypto.frontend.symbolic import static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Trace
@@ -24,8 +25,8 @@ def _tensors_in(values: Iterable[Any], level: int = 0) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             yield value
-        elif isinstance(value, list | tuple | dict) and level < _MOST_LEVELS:
-            yield from _tensors_in(value.values() if isinstance(value, dict) else value, level + 1)
+        elif level < _MOST_LEVELS:
+            yield from _tensors_in((each for _, each in parts_of(value) or ()), level + 1)
 
 
 class LoopLinks:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import CarriedMove, Unusable
-from pypto.frontend.containers import snapshot_of
 from pypto.frontend.elements import Elements
 from pypto.frontend.floats import FloatScalar, is_number
-from pypto.frontend.kin import reachable, refusal, user_frame
 from pypto.frontend.loop_aliases import LoopAliases
+from pypto.frontend.loop_kin import LoopKin
 from pypto.frontend.loop_links import LoopLinks
 from pypto.frontend.loops import Loop, Section
 from pypto.frontend.maybe import join, split
 from pypto.frontend.numbers_carried import CarriedNumbers
 from pypto.frontend.places import syntax_error
+from pypto.frontend.reach import Names, reachable, snapshot_around
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.structures import Structures, are_alike
 from pypto.frontend.symbolic import SymbolicScalar, static_int, to_expr
@@ -40,19 +40,22 @@ class LoopFlow(LoopAliases):
         self._check_statement()
         self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place
         names = meta.names
-        self._elements = Elements(self.trace, self.ordinal, lambda: snapshot_of(frame, runtime.function))
+        around = functools.partial(snapshot_around, self.trace, frame, runtime.function)
+        self._elements = Elements(self.trace, self.ordinal, around)
         self._structures = Structures(self.trace, self.ordinal)
-        self._structures.start_from(frame)
+        self._structures.start_from(frame | self._elements.values())
         paths = set(self._elements.paths)
-        self._live_at_head = self._structures.with_elements(names.live_at_head) | paths
-        self._live_after = self._structures.with_elements(names.live_after) | paths
-        self._entry = frame = frame | self._elements.values() | self._structures.values(frame)
+        self._live_at_head = self._structures.with_elements(names.live_at_head | paths)
+        self._live_after = self._structures.with_elements(names.live_after | paths)
+        self._entry = frame = self._with_elements(frame)
         carried = names.assigned & (names.live_at_head | names.live_after)
-        self._carried = (self._structures.with_elements(carried) - self._structures.names) | paths
+        self._carried = self._structures.with_elements(carried | paths) - self._structures.names
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
         self._numbers = CarriedNumbers(self.trace, self.ordinal)
         self._links = LoopLinks(self.trace, self.ordinal, self._numbers)
+        self._kin = LoopKin(self.trace, self.ordinal, self._numbers)
+        self._kin.begin(self._structures.held(frame), around)
         self._fixed: dict[str, Any] = {}  # values that an iteration must leave as they are
         self._last: dict[str, Any] = {}  # values of names that the body binds first
         self._heads: dict[str, Tensor] = {}
@@ -63,8 +66,6 @@ class LoopFlow(LoopAliases):
         self._first_write = self.trace.writes
         self._stand_ins: dict[str, Tensor | None] = {}  # for tensors that are found to be bound first in the body
         self._bodies = 0
-        self._old: set[int] = set()  # containers that were known then
-        self._changes = 0  # of containers, when the body began
         self._ran = False
         self._is_last_body = True
         self._prepare(frame)
@@ -203,7 +204,8 @@ class LoopFlow(LoopAliases):
         scope.loop = trace.builder.expr_loops(expr)[0]
         scope.bounds = (self.loop.start, self.loop.stop, self.loop.step)
         index = SymbolicScalar._wrap(trace, expr)
-        scope.watchers = snapshot_of(self._entry, self.runtime.function)
+        scope.watchers = snapshot_around(trace, self._entry, self.runtime.function)
+        scope.watchers.owner = self.runtime
         trace.loops.append(self)
         self._numbers.open_section()
         for body in range(section.repeat):
@@ -220,8 +222,6 @@ class LoopFlow(LoopAliases):
         self.names = {}
         self._heads = {}
         self._bodies += 1
-        self._old = set() if self.trace.kin is None else self.trace.kin.ids()
-        self._changes = 0 if self.trace.kin is None else len(self.trace.kin.changed)
         for each in scope.linked:  # of the body before this one
             each.unlink()
         scope.linked.clear()
@@ -239,20 +239,26 @@ class LoopFlow(LoopAliases):
             self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason())
         self._links.open_pairs(self._heads)
         self._take()
+        self._kin.open_body(self._structures.made)
 
     def _take(self) -> None:
         """Puts elements that are carried under names of their own back into their containers."""
+        self._structures.take(self.names)
         self._elements.take(self.names)
         self._structures.refresh()
-        self._structures.take(self.names)
+
+    def _with_elements(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """A frame with the elements that are carried under names of their own."""
+        frame = frame | self._elements.values()
+        return frame | self._structures.values(frame)
 
     def end(self, frame: dict[str, Any]) -> None:
         """The end of the body: carried tensors take their new values; everything else must be as it was."""
         self.runtime.settle_all()
-        self._check_containers(frame)
+        frame = self._with_elements(frame)
         for name in self._structures.others(frame):
             self._refuse_change(name, self._entry[name], frame.get(name, carry.UNBOUND))
-        frame = frame | self._elements.values() | self._structures.values(frame)
+        self._kin.end(self._structures.held(frame), functools.cache(self._read_later))
         changed = self._elements.check(self.trace.scope.watchers)
         if changed is not None:
             raise self.runtime.error(
@@ -289,24 +295,9 @@ class LoopFlow(LoopAliases):
         if self._is_last_body:
             self._numbers.store()
 
-    def _check_containers(self, frame: dict[str, Any]) -> None:
-        """Containers that the body changes, and that are those of other names in a later iteration."""
-        kin = self.trace.kin
-        if kin is not None:
-            changed = {id(each) for each in kin.changed[self._changes :]}
-            changed |= {id(change.container) for change in self.trace.scope.watchers.changes()}
-            live = self._live_at_head - self._structures.names
-            names = functools.cache(lambda: reachable(user_frame(), live, self.runtime.function))
-            watched = self.trace.scope.watchers
-            found = self._structures.check_body(
-                frame,
-                names,
-                lambda each: any(id(one) in changed for one in kin.of(each)),
-                lambda each: id(each) in self._old or watched.knows(each),
-            )
-            if found is not None:
-                raise refusal(found[1], self.runtime.error, self.meta, found[0])
-        self._structures.add_side(frame)
+    def _read_later(self) -> Names:
+        """What can be read in a later iteration or behind the loop, apart from the names that are carried."""
+        return reachable(self._live_at_head - self._structures.names, self.runtime.function)
 
     def _check_fixed(self, name: str, before: Any, after: Any) -> None:
         if carry.same_value(before, after):
@@ -363,6 +354,7 @@ class LoopFlow(LoopAliases):
                 self._leave_name(name, self._numbers.carried(name), certain or self._numbers.bound_before(name))
         self._links.leave_pairs(self._variables)
         self._take()
+        self._kin.leave(self._structures.made)
         for name, value in self._last.items():
             if value is carry.UNBOUND or isinstance(value, Unusable):
                 continue

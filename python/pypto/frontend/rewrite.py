@@ -24,14 +24,15 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pypto.frontend.changes import may_change
-from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names
+from pypto.frontend.changes import may_change, sets_several
+from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names, loads_of
 from pypto.frontend.returns import without_conditional_returns
 from pypto.frontend.source import Source
 
 RUNTIME = "_pypto_rt"
 _INNER = "_pypto_inner"
 _MADE = "_pypto_made"  # a parameter that tells lambdas made here from those of the source
+_VALUE = "_value"  # begins the names of what an assignment has still to set
 _Node = TypeVar("_Node", bound=ast.expr)
 
 
@@ -198,13 +199,37 @@ class _Rewriter(ast.NodeTransformer):
 
     def _settled(self, node: ast.stmt) -> list[ast.stmt]:
         """The statement, and a call behind it where it may have changed a container."""
-        reads = may_change(node)
+        several = sets_several(node)
+        if isinstance(node, ast.Assign) and several is not None:
+            return self._one_by_one(node, several.elts)
+        change = may_change(node)
         live = self.live.get(node, EMPTY)
         self.generic_visit(node)
-        if reads is None:
+        if change is None:
             return [node]
-        names = [ast.Constant(name) for name in sorted(live | reads)]
-        return [node, *self._placed([ast.Expr(self._call(RUNTIME, "settle", *names))], node)]
+        return [node, self._settle(node, live | change.reads, follows=change.is_last)]
+
+    def _settle(self, node: ast.stmt, live: Names, *, follows: bool = True) -> ast.stmt:
+        names = [ast.Constant(name) for name in sorted(live)]
+        settled = ast.Expr(self._call(RUNTIME, "settle", ast.Constant(follows), *names))
+        return self._placed([settled], node)[0]
+
+    def _one_by_one(self, node: ast.Assign, targets: list[ast.expr]) -> list[ast.stmt]:
+        """`a[0], b[0] = v, w` as `_value0, _value1 = v, w`, `a[0] = _value0`, `b[0] = _value1`."""
+        live = self.live.get(node, EMPTY) | loads_of(node.targets[0])
+        names = [f"{_VALUE}{position}" for position in range(len(targets))]
+        change = may_change(ast.Expr(node.value))
+        node.targets = [ast.Tuple([self._name(name, store=True) for name in names], ast.Store())]
+        self.generic_visit(node)
+        ast.copy_location(node.targets[0], node)
+        made: list[ast.stmt] = [node]
+        if change is not None:
+            made.append(self._settle(node, live | change.reads | frozenset(names), follows=change.is_last))
+        for position, (target, name) in enumerate(zip(targets, names, strict=True)):
+            made += self._placed([ast.Assign([self.visit(target)], self._name(name))], node)
+            if not isinstance(target, ast.Name):
+                made.append(self._settle(node, live | frozenset(names[position + 1 :])))
+        return [*made, *self._placed([ast.Delete([ast.Name(name, ast.Del()) for name in names])], node)]
 
     visit_Assign = visit_AnnAssign = visit_Delete = visit_Expr = _settled
 
@@ -275,7 +300,9 @@ def rewrite(
     tree = source.tree
     if not returns_frame:
         without_conditional_returns(tree)
-    rewriter = _Rewriter(Liveness(tree, live_at_end))
+    liveness = Liveness(tree, live_at_end)
+    source.live.update(liveness.by_line())
+    rewriter = _Rewriter(liveness)
     arguments = tree.args
     plain = ast.arguments(
         posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],

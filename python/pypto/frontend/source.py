@@ -7,7 +7,7 @@ import copy
 import functools
 import inspect
 import linecache
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 
 from pypto.errors import fe_error
@@ -25,6 +25,7 @@ class Source:
     first_line: int  # of the first decorator or the def
     last_line: int
     def_line: int
+    live: dict[int, frozenset[str]] = field(default_factory=dict)  # by line: names that a call there leaves readable
 
     def place(self, node: ast.AST) -> Place:
         """Where a node of the tree stands."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Collection, Iterator
+import itertools
+from collections.abc import Collection
 from typing import Any
 
-from pypto.frontend.kin import Kin, Names
-from pypto.frontend.maybe import Maybe, load
+from pypto.frontend.kin import Kin
+from pypto.frontend.maybe import Maybe, load, split
+from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import Trace
 
 _OF = " of "
@@ -24,7 +26,7 @@ def owner(name: str) -> str:
     return name.rpartition(_OF)[2] if name.startswith(("[", ".")) else name
 
 
-def _parts(value: Any) -> list[tuple[str, Any]] | None:
+def parts_of(value: Any) -> list[tuple[str, Any]] | None:
     """Steps to the elements of a container, and the elements; None for what is no container."""
     if isinstance(value, Maybe):
         return None
@@ -37,7 +39,7 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
-def _make(template: Any, elements: list[Any]) -> Any:
+def make_like(template: Any, elements: list[Any]) -> Any:
     """A container like the template with other elements."""
     if isinstance(template, list):
         return elements
@@ -53,7 +55,7 @@ def _make(template: Any, elements: list[Any]) -> Any:
 
 def flatten(value: Any, path: str = "") -> dict[str, Any] | None:
     """Elements that are no containers, by path, outermost first; None for what is no container."""
-    parts = _parts(value)
+    parts = parts_of(value)
     if parts is None:
         return None
     found: dict[str, Any] = {}
@@ -65,7 +67,7 @@ def flatten(value: Any, path: str = "") -> dict[str, Any] | None:
 
 def _makes(value: Any) -> Any:
     """Types and steps of a container, without its elements."""
-    parts = _parts(value)
+    parts = parts_of(value)
     return None if parts is None else (type(value), [(step, _makes(element)) for step, element in parts])
 
 
@@ -77,47 +79,23 @@ def are_alike(a: Any, b: Any) -> bool:
 
 def is_container(value: Any) -> bool:
     """Whether a value is a container whose elements are carried one by one."""
-    return _parts(value) is not None
+    return parts_of(value) is not None
 
 
 def _rebuild(template: Any, elements: dict[str, Any], path: str = "") -> Any:
-    parts = _parts(template)
+    parts = parts_of(template)
     if parts is None:
         return elements.get(path, template)
-    return _make(template, [_rebuild(element, elements, path + step) for step, element in parts])
+    return make_like(template, [_rebuild(element, elements, path + step) for step, element in parts])
 
 
-def _containers(value: Any) -> list[Any]:
+def containers_in(value: Any) -> list[Any]:
     """A container and those in it, without tuples, outermost first."""
-    parts = _parts(value)
+    parts = parts_of(value)
     if parts is None:
         return []
-    inner = [each for _, element in parts for each in _containers(element)]
+    inner = [each for _, element in parts for each in containers_in(element)]
     return inner if isinstance(value, tuple) else [value, *inner]
-
-
-def _new_kin(
-    kin: Kin, ends: list[tuple[str, Any, Any]], heads: set[int], is_old: Callable[[Any], bool]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Pairs of containers that the next iteration may find to be one, from what names hold when a body ends.
-
-    Each with the name; first those at the end of the body itself.
-    """
-    may_be = []
-    for name, head, end in ends:
-        found = {id(each): each for own in kin.of(end) for each in (kin.of(own) if id(own) in heads else [own])}
-        may_be.append(found)
-        for other in found.values():
-            if id(other) not in heads and is_old(other):  # the next body makes others in place of those made here
-                yield from ((name, each, other) for each in (head, end) if not kin.are(each, other))
-    for position, (name, head, end) in enumerate(ends):
-        for (_, other, other_end), found in list(zip(ends, may_be, strict=True))[position + 1 :]:
-            if (id(other_end) in may_be[position] or id(end) in found or kin.are(end, other_end)) and not kin.are(
-                head, other
-            ):
-                is_own = id(end) in heads and id(other_end) in heads and not kin.are(end, other_end)
-                if not is_own:
-                    yield name, head, other
 
 
 class Structures:
@@ -126,52 +104,22 @@ class Structures:
     def __init__(self, trace: Trace, ordinal: int) -> None:
         self._trace, self._ordinal = trace, ordinal
         self._templates: dict[str, Any] = dict(trace.facts.structures.get(ordinal, {}))
-        self._sides: list[dict[str, list[Any]]] = []  # containers that a name may stand for, by where it comes from
-        self._made: dict[str, list[Any]] = {}  # containers that stand for them
+        self._sides: list[dict[str, list[Any]]] = []  # containers that a name may stand for, by branch
+        self.made: dict[str, Any] = {}  # by name: the container that stands for them
 
     def start_from(self, entry: dict[str, Any]) -> None:
         """Elements that nobody binds anew are those of `entry`; names that hold something else there are left out."""
         self._templates = {
             name: entry[name] for name, noted in self._templates.items() if are_alike(noted, entry.get(name))
         }
-        self.add_side(entry)
+
+    def held(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """What the names hold."""
+        return {name: frame.get(name) for name in self._templates}
 
     def add_side(self, frame: dict[str, Any]) -> None:
-        """What the names hold at the end of a branch or body, or when a loop begins."""
-        values = {name: frame.get(name) for name in self._templates}
-        self._sides.append(
-            {name: _containers(each.value if isinstance(each, Maybe) else each) for name, each in values.items()}
-        )
-
-    def check_body(
-        self,
-        frame: dict[str, Any],
-        names: Callable[[], Names],
-        changed: Callable[[Any], bool],
-        is_old: Callable[[Any], bool],
-    ) -> tuple[str, Any] | None:
-        """A name and a container that a loop body changes, and that only a later iteration may find in another name.
-
-        `names` gives what can be read then by others than the names here; old is what was there before the body.
-        """
-        kin = self._trace.kin
-        if kin is None:
-            return None
-        ends = [
-            (name, head, end)
-            for name, heads in self._made.items()
-            for head, end in zip(heads, _containers(frame.get(name)), strict=False)
-        ]
-        heads = {id(head) for _, head, _ in ends}
-        while True:  # what one name finds in another one it passes on in the next iteration
-            new = list(_new_kin(kin, ends, heads, is_old))
-            if not new:
-                return None
-            for name, head, other in new:
-                if (changed(head) or changed(other)) and (id(other) in heads or names().holds(other)):
-                    return name, head
-            for _, head, other in new:
-                kin.pair(head, other)
+        """What the names hold at the end of a branch."""
+        self._sides.append({name: containers_in(split(value, None)[0]) for name, value in self.held(frame).items()})
 
     @property
     def names(self) -> set[str]:
@@ -211,21 +159,19 @@ class Structures:
             found = {path: load(names.pop(element)) for path, element in elements.items() if element in names}
             if found or not elements:
                 names[name] = _rebuild(template, found)
-                self._made[name] = _containers(names[name])
-        self._note_kin()
+                self.made[name] = names[name]
 
-    def _note_kin(self) -> None:
-        """The containers made here may be those that the names stand for."""
-        if not self._made:
+    def relate(self, condition: SymbolicScalar) -> None:
+        """The containers made here are those of either side of a branch."""
+        if not self.made:
             return
-        kin = self._trace.kin = self._trace.kin or Kin(self._trace.loops)
-        kin.merge(
-            [
-                (each, [side[name][at] if at < len(side[name]) else None for side in self._sides])
-                for name, made in self._made.items()
-                for at, each in enumerate(made)
-            ]
-        )
+        kin = self._trace.kin = self._trace.kin or Kin(self._trace)
+        then, otherwise = self._sides
+        found = []
+        for name, value in self.made.items():
+            sides = itertools.zip_longest(containers_in(value), then[name], otherwise[name])
+            found += [(fresh, one, other) for fresh, one, other in sides if fresh is not None]
+        kin.merge(found, condition)
 
     def note(self, name: str, container: Any) -> None:
         """The elements of this name are to be carried in the next trace."""

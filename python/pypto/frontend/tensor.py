@@ -24,9 +24,8 @@ class Tensor(Linked, TensorMethods):
     """In a kernel: a tensor. In an annotation: the declaration of one (`pypto.Tensor([d0, d1], dtype)`)."""
 
     __slots__ = (
-        "_base", "_derived", "_extents", "_frozen", "_gone", "_gone_key", "_home", "_id", "_links", "_may_be",
-        "_ordinal", "_parameter", "_read", "_scope", "_taken", "_thaw", "_trace", "_valid", "_variable", "_writes",
-        "_written_at",
+        "_base", "_derived", "_extents", "_gone", "_gone_key", "_home", "_id", "_ordinal", "_parameter", "_read",
+        "_scope", "_taken", "_trace", "_valid", "_variable", "_writes", "_written_at",
     )  # fmt: skip
 
     _trace: Trace
@@ -272,9 +271,9 @@ class Tensor(Linked, TensorMethods):
         self._taken = name
         return Tensor.make(self._trace, self._id, variable=True, of=of)
 
-    def thaws(self, key: tuple[int, str]) -> None:
-        """Writing into the object, though it is frozen, starts the trace over with that known."""
-        self._thaw = tuple(dict.fromkeys((*self._thaw, key)))
+    def thaws(self, *keys: tuple[int, str]) -> None:
+        """Writing into the object, though it is frozen, starts the trace over with these known."""
+        self._thaw = tuple(dict.fromkeys((*self._thaw, *keys)))
 
     def give_up(self, key: tuple[int, str]) -> None:
         """Says that only the name of the key stands for the tensor; any further use starts the trace over."""

@@ -74,6 +74,7 @@ class Facts:
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
     linked: set[tuple[int, str]] = field(default_factory=set)  # those whose tensor of before a branch has more names
     outside: dict[tuple[int, str], list[Ordinal]] = field(default_factory=dict)  # tensors that such a name may be
+    same: dict[tuple[int, str, str], Any] = field(default_factory=dict)  # containers that may become one in a loop
     pairs: set[tuple[int, str, str]] = field(default_factory=set)  # of such names that may have one tensor
     kept: set[tuple[int, str]] = field(default_factory=set)  # parameters that one of two branches binds anew
     read: set[str] = field(default_factory=set)  # parameters whose old contents are used after a branch binds them anew
@@ -153,13 +154,14 @@ class Trace:
         self.prints: PrintRecorder | None = None  # where values are shown
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
-        self.kin: Any = None  # containers that may be one, when loops or branches have made some
+        self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
         self.starts_over = False  # facts were found that change what was traced before
         self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
         self._tensors = 0
         self._flows = 0
+        self._choices = 0  # since the last of them
         self._constants: dict[int, int] = {}
         self._place: Place | None = None
         self.forced_place: Place | None = None  # of statements that stand for something else than the line that runs
@@ -178,7 +180,13 @@ class Trace:
     def next_flow(self) -> int:
         """Ordinal of a new loop or branch."""
         self._flows += 1
+        self._choices = 0
         return self._flows
+
+    def next_choice(self) -> Ordinal:
+        """Ordinal of a tensor that is one of two others; it shifts no other ordinal."""
+        self._choices += 1
+        return self._flows, "a choice", self._choices
 
     # Scopes.
 
