@@ -52,6 +52,7 @@ Dict DictOf(const ProfileOperation& operation) {
   nb::dict dict;
   dict["name"] = operation.name;
   dict["file"] = operation.file;
+  dict["path"] = operation.path;
   dict["line"] = operation.line;
   dict["ns"] = operation.ns;
   dict["bytes"] = operation.bytes;
@@ -91,6 +92,7 @@ Dict DictOf(const ProfileRun& run) {
 Dict DictOf(const ProfileLine& line) {
   nb::dict dict;
   dict["file"] = line.file;
+  dict["path"] = line.path;
   dict["line"] = line.line;
   dict["text"] = line.text;
   dict["operations"] = line.operations;
@@ -138,7 +140,9 @@ void BindParts(nb::module_& module) {
   nb::class_<ProfileOperation>(module, "ProfileOperation", "One operation in all tiles of its leaf.")
       .def_ro("name", &ProfileOperation::name)
       .def_ro("file", &ProfileOperation::file, "Base name.")
-      .def_ro("line", &ProfileOperation::line, "Of the kernel, its `def` being line 1; 0: unknown.")
+      .def_ro("path", &ProfileOperation::path, "Of the file; empty in a program from a file.")
+      .def_ro("line", &ProfileOperation::line,
+              "Of the file; in a program from a file of the kernel, its `def` being line 1. 0: unknown.")
       .def_ro("ns", &ProfileOperation::ns)
       .def_ro("bytes", &ProfileOperation::bytes, "Read from memory and written to it.");
   nb::class_<ProfileLeaf>(module, "ProfileLeaf", "All instances of one leaf of the plan.")
@@ -163,6 +167,7 @@ void BindParts(nb::module_& module) {
       .def_ro("bytes", &ProfileRun::bytes);
   nb::class_<ProfileLine>(module, "ProfileLine", "All operations of one source line.")
       .def_ro("file", &ProfileLine::file)
+      .def_ro("path", &ProfileLine::path)
       .def_ro("line", &ProfileLine::line)
       .def_ro("text", &ProfileLine::text, "What the line says.")
       .def_ro("operations", &ProfileLine::operations)

@@ -16,7 +16,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Place(NamedTuple):
-    """A position in a source file: absolute line from 1, column from 0 (None when unknown)."""
+    """A position in a source file: absolute line from 1, column from 0 in bytes of UTF-8 (None when unknown)."""
 
     filename: str
     line: int
@@ -90,17 +90,19 @@ def render(message: str, place: Place | None) -> str:
     if place is None:
         return message
     where = f'  File "{place.filename}", line {place.line}'
-    if place.column is not None:
-        where += f", column {place.column + 1}"
+    text = linecache.getline(place.filename, place.line).rstrip("\n")
+    column = place.column
+    if column is not None:
+        column = len(text.encode()[:column].decode(errors="ignore")) if text else column  # Python counts bytes
+        where += f", column {column + 1}"
     if place.function:
         where += f", in {place.function}"
-    text = linecache.getline(place.filename, place.line).rstrip("\n")
     lines = [message, where]
     if text.strip():
         indent = len(text) - len(text.lstrip())
         lines.append("    " + text.strip())
-        if place.column is not None and place.column >= indent:
-            lines.append("    " + " " * (place.column - indent) + "^")
+        if column is not None and column >= indent:
+            lines.append("    " + " " * (column - indent) + "^")
     return "\n".join(lines)
 
 

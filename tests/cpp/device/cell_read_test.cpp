@@ -61,7 +61,7 @@ TEST(CellRead, OutsideOfTheValidCellsIsAFault) {
     EXPECT_EQ(result.statistics.fault, static_cast<uint32_t>(FaultKind::kReadOutside));
     EXPECT_EQ(result.statistics.fault_value, at);
     EXPECT_EQ(result.outcome.message, "kernel 'kernel': scalar read of 't0' at index [" + std::to_string(at) +
-                                          "]: its valid extents are [4] (kernel.py, line 12)");
+                                          "]: its valid extents are [4] (kernel.py, line 12 of its def)");
   }
 }
 
@@ -103,7 +103,8 @@ TEST(CellRead, ACheckThatFailsSaysItsText) {
     EXPECT_EQ(result.outcome.acl_code, bound == 1 ? 0 : 507015);
     if (bound == 1) continue;
     EXPECT_EQ(result.statistics.fault, static_cast<uint32_t>(FaultKind::kUnbound));
-    EXPECT_EQ(result.outcome.message, "kernel 'kernel': 'y' is used and was never bound (kernel.py, line 13)");
+    EXPECT_EQ(result.outcome.message,
+              "kernel 'kernel': 'y' is used and was never bound (kernel.py, line 13 of its def)");
   }
 }
 

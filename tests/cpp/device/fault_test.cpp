@@ -51,7 +51,8 @@ LaunchResult RunSliced(int64_t s, const std::function<void(program::LaunchHeader
 TEST(Fault, ANegativeStartNamesPlaceAndValue) {
   const auto result = RunSliced(-3);
   ExpectFault(result, FaultKind::kNegativeOffset,
-              "kernel 'sliced': neg: what it reads of 't0' starts at offset -3, before its base (kernel.py, line 13)");
+              "kernel 'sliced': neg: what it reads of 't0' starts at offset -3, before its base (kernel.py, line 13 of "
+              "its def)");
   EXPECT_EQ(result.statistics.fault_place, 3u);
   EXPECT_EQ(result.statistics.fault_value, -3);
   EXPECT_EQ(result.values[1], std::vector<double>(8, 5));

@@ -254,7 +254,7 @@ TEST(Pools, AnInstanceThatDoesNotFitIsAFault) {
   EXPECT_EQ(result.statistics.fault_place, 2u);
   EXPECT_EQ(result.outcome.message,
             "kernel 'kernel': an instance of root function 'root0' takes 1024 bytes from pool root_inner, which holds "
-            "512 when empty (kernel.py, line 12)");
+            "512 when empty (kernel.py, line 12 of its def)");
 }
 
 TEST(Pools, BoundaryMemoryThatIsTooSmallIsAFault) {

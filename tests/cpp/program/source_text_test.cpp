@@ -39,6 +39,13 @@ TEST(SourceText, PointsAtTheFileThatThisProcessHas) {
   EXPECT_EQ(LocationOf(debug, kHelper).line, 9);
 }
 
+TEST(SourceText, ColumnsCountCharacters) {
+  DebugInfo debug;
+  debug.files = {{"k.py", "def k(x, y):\n    é = 'äö'; y[:] = x\n", "", 0}};
+  EXPECT_EQ(PointAt(debug, {0, 2, 18}),
+            "\n  File \"k.py\", line 2, column 15, counted from its def\n    é = 'äö'; y[:] = x\n              ^");
+}
+
 TEST(SourceText, WithoutThatFileItSaysWhereLinesCountFrom) {
   const DebugInfo debug = Sample();
   EXPECT_EQ(PointAt(debug, kHelper),

@@ -357,6 +357,48 @@ TEST_F(MockWorkerTest, WorkersOnOneDeviceFromSeveralThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Idle cores of the device help with copies; short launches of other streams come between them.
+TEST_F(MockWorkerTest, LargeCopiesBesideShortLaunches) {
+  auto* shared = reinterpret_cast<decltype(&mock_shared_copies)>(library_.table().Symbol("mock_shared_copies"));
+  const uint64_t before = shared();
+  const auto image = AddRows();
+  std::atomic<int> wrong{0};
+  std::atomic<bool> copied{false};
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    const auto worker = Open();
+    constexpr int64_t kRows = 70'000;  // 4.3 MiB
+    const std::array<int64_t, 2> shape = {kRows, 16};
+    for (int round = 0; round < 10; ++round) {
+      Floats there(kRows, static_cast<float>(round));
+      Floats back(kRows, -1.0F);
+      const HostTensorView memory = there.Memory();
+      const TensorRef tensor = *worker->AllocTensor(shape, DType::kFp32, &memory);
+      if (!worker->CopyToHost(*tensor, back.Memory()).ok() || back.data != there.data) wrong += 1;
+    }
+    copied = true;
+    if (!worker->Close().ok()) wrong += 1;
+  });
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      const auto worker = Open();
+      const auto handle = *worker->Register(image);
+      for (int round = 0; !copied || round < 100; ++round) {
+        const auto value = static_cast<float>(round % 7 + t);
+        Floats w(1, 0.5F);
+        Floats x(4, value);
+        Floats out(4, -1.0F);
+        if (!handle->Call(std::vector{x.View(), w.View(), out.View()}).ok()) wrong += 1;
+        if (out.data != std::vector<float>(64, value + 0.5F)) wrong += 1;
+      }
+      if (!worker->Close().ok()) wrong += 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  if (std::thread::hardware_concurrency() > 1) EXPECT_GT(shared(), before);
+}
+
 TEST_F(MockWorkerTest, FailingEachCallLeavesNothingOnTheDevice) {
   Floats w(1, 0.5F);
   Floats x(64, 1.0F);

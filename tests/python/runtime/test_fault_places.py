@@ -1,5 +1,7 @@
 """A fault of the running kernel points at file, line and column, and shows the line."""
 
+import importlib
+
 import pytest
 import torch
 
@@ -77,6 +79,57 @@ def test_fault_of_a_program_from_a_file_counts_from_the_def(tmp_path):
     text = str(caught.value)
     assert '\n  File "test_fault_places.py:window", line 3, column 12, counted from its def\n    return x[start' in text
     assert caught.value.lineno == 3
+
+
+FACTORY = """
+import pypto
+
+def make():
+    @pypto.frontend.jit(runtime_options={"run_mode": pypto.RunMode.SIM})
+    def kernel(
+        x: pypto.Tensor([16, 8], pypto.DT_FP32),
+        start: pypto.Tensor([1], pypto.DT_INT32),
+        out: pypto.Tensor([4, 8], pypto.DT_FP32),
+    ):
+        first = start[0]
+        out[:] = x[first : first + 4, :] + 1.0
+
+    return kernel
+"""
+
+
+@pytest.mark.parametrize("way", ["handles", "compiled", "jitted"])
+def test_one_program_in_two_files_points_into_the_one_that_was_called(tmp_path, monkeypatch, way):
+    names = [f"first_of_{way}", f"second_of_{way}"]
+    for name, above in zip(names, ("", "# comment\n" * 5), strict=True):
+        (tmp_path / f"{name}.py").write_text(above + FACTORY)
+    monkeypatch.syspath_prepend(tmp_path)
+    kernels = [importlib.import_module(name).make() for name in names]
+    with ChipWorker(config=RunConfig("a2a3sim")) as worker:
+        programs = [ir.compile(kernel) for kernel in kernels]
+        calls = {"handles": [worker.register(each) for each in programs], "compiled": programs, "jitted": kernels}[way]
+        x, start, out = arguments()
+        for call in calls:
+            call(x, start * 0, out)
+        assert worker.counters().program_loads == 1
+        with pytest.raises(pypto.AclError) as caught:
+            calls[1](x, start, out)
+    path = tmp_path / f"{names[1]}.py"
+    assert (caught.value.filename, caught.value.lineno) == (str(path), line_with(path, "        out[:] = x[first"))
+
+
+def test_columns_count_characters():
+    @pypto.frontend.jit(runtime_options={"run_mode": pypto.RunMode.SIM})
+    def kernel(x: pypto.Tensor([16, 8], FP32), start: pypto.Tensor([1], INT32), out: pypto.Tensor([4, 8], FP32)):
+        b = start[0]
+        out[:] = len("äöü") * 0.5 + x[b : b + 4, :]
+
+    line = '        out[:] = len("äöü") * 0.5 + x[b : b + 4, :]'
+    with pytest.raises(pypto.AclError) as caught:
+        kernel(*arguments())
+    shown = str(caught.value).split("\n")
+    assert shown[-3].endswith(f"column {line.index('x[b') + 1}")
+    assert shown[-2].index("x[b") == shown[-1].index("^")
 
 
 PROGRAM = """

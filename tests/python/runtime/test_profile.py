@@ -80,6 +80,37 @@ def test_lines_of_helpers_and_of_programs_from_files(worker, tmp_path):
     assert (line.file, line.line, line.text) == ("test_profile.py:twice", 3, "return value * 2.0")
 
 
+def test_lines_of_files_of_one_name_stay_apart(tmp_path):
+    for folder, text in (("a", "pypto.exp(x * 2.0)"), ("b", "x + 1.0")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ops.py").write_text(f"import pypto\n\ndef apply(x):\n    return {text}\n")
+    script = tmp_path / "script.py"
+    script.write_text(TWO_FILES)
+    done = run_python(f"import runpy; runpy.run_path({str(script)!r})", PYTHONPATH=str(tmp_path))
+    assert done.stdout.split("\n")[:2] == [
+        f"{tmp_path}/a/ops.py 4 ['mul', 'exp'] return pypto.exp(x * 2.0)",
+        f"{tmp_path}/b/ops.py 4 ['add'] return x + 1.0",
+    ], done.stdout + done.stderr
+
+
+TWO_FILES = """
+import torch, pypto
+from a import ops as first
+from b import ops as second
+from pypto import ir
+from pypto.runtime import ChipWorker, RunConfig, profile
+
+@pypto.frontend.jit
+def kernel(x: pypto.Tensor([64, 64], pypto.DT_FP32), out: pypto.Tensor([64, 64], pypto.DT_FP32)):
+    out[:] = second.apply(first.apply(x))
+
+with ChipWorker(config=RunConfig("a2a3sim")) as worker:
+    figures = profile(worker.register(ir.compile(kernel)), (torch.ones(64, 64), torch.ones(64, 64)))
+for line in sorted(figures.lines, key=lambda line: line.path):
+    print(line.path, line.line, line.operations, line.text)
+"""
+
+
 def test_sums_fit_the_launch(worker):
     arguments = chain_arguments()
     handle = worker.register(ir.compile(chain))

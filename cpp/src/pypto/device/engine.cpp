@@ -95,15 +95,15 @@ class CoreEngine final : public Engine {
 
   bool Share(void (*function)(void* context, uint32_t core), void* context) override {
     if (!scheduler_.HasOtherProcessors()) return false;
-    Count(&other_runs_);
     scheduler_.Run(function, context);
+    Count(&other_runs_);
     return true;
   }
 
   EngineCounters counters() const noexcept override {
     const uint64_t others = other_runs_.load(std::memory_order_relaxed);
     return {walked_.load(std::memory_order_relaxed), replayed_.load(std::memory_order_relaxed),
-            scheduler_.runs() - others};
+            std::max(scheduler_.runs(), others) - others};
   }
 
  private:
@@ -234,7 +234,7 @@ class CoreEngine final : public Engine {
     const program::SourcePlace& place = debug.places[fault.place];
     outcome.message += " (";
     if (place.file < debug.files.size()) outcome.message += debug.files[place.file].name + ", ";
-    outcome.message += "line " + std::to_string(place.line) + ")";
+    outcome.message += "line " + std::to_string(place.line) + " of its def)";
     return outcome;
   }
 

@@ -242,6 +242,11 @@ std::shared_ptr<const Image> WithKernelAt(const Image& image, const std::string&
   return placed;
 }
 
+bool IsSame(const Image& a, const Image& b) {
+  return &a == &b ||
+         (a.fingerprint == b.fingerprint && a.debug.files == b.debug.files && a.debug.places == b.debug.places);
+}
+
 std::vector<SectionInfo> ListSections(const Image& image) {
   std::vector<SectionInfo> listed;
   for (const Section& section : SectionsOf(image)) {

@@ -59,6 +59,9 @@ PYPTO_API base::Result<std::shared_ptr<const Image>> ReadImage(std::span<const u
 // The same image, with the place of its kernel in this process.
 PYPTO_API std::shared_ptr<const Image> WithKernelAt(const Image& image, const std::string& path, int32_t def_line);
 
+// Whether two images are one program from the same places of the source.
+PYPTO_API bool IsSame(const Image& a, const Image& b);
+
 // What a file consists of, in its order: "plan", "debug", "binary".
 struct SectionInfo {
   std::string name;

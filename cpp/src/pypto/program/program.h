@@ -25,6 +25,8 @@ struct SourcePlace {
   uint32_t file = 0;  // index into Program::files
   int32_t line = 0;
   int32_t column = 0;
+
+  bool operator==(const SourcePlace&) const = default;
 };
 
 // A traced function.
@@ -34,6 +36,8 @@ struct SourceFile {
   // Where this process has it; files of images do not hold it.
   std::string path;
   int32_t def_line = 0;  // in the file at `path`, from 1; 0: unknown
+
+  bool operator==(const SourceFile&) const = default;
 };
 
 // kAlias: all cells of a parameter or declared tensor, in another shape; reads and writes are those of that tensor.

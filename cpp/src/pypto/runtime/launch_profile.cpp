@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "pypto/program/op_table.h"
@@ -84,16 +85,23 @@ class Reader {
 
   double Nanoseconds(uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
 
-  void Locate(uint32_t index, std::string* file, int32_t* line) {
+  template <typename Located>
+  void Locate(uint32_t index, Located* to) {
     const program::DebugInfo& debug = image_.debug;
     if (index >= debug.places.size()) return;
     const program::SourcePlace& place = debug.places[index];
     const program::Location location = program::LocationOf(debug, place);
     if (location.line <= 0) return;
-    *file = location.file.substr(location.file.find_last_of("/\\") + 1);
-    *line = location.line;
-    texts_.try_emplace({*file, *line}, Trimmed(program::LineOf(debug.files[place.file], place.line)));
+    to->file = location.file.substr(location.file.find_last_of("/\\") + 1);
+    to->line = location.line;
+    if constexpr (requires { to->path; }) {
+      if (location.in_file) to->path = location.file;
+      texts_.try_emplace(LineKey(*to), Trimmed(program::LineOf(debug.files[place.file], place.line)));
+    }
   }
+
+  using Key = std::tuple<std::string, std::string, int32_t>;
+  static Key LineKey(const ProfileOperation& operation) { return {operation.file, operation.path, operation.line}; }
 
   bool AddLeaves() {
     size_t number = 0;
@@ -117,7 +125,7 @@ class Reader {
     to.instances = entry.instances;
     to.tiles = entry.tiles;
     to.ns = Nanoseconds(entry.ticks);
-    Locate(leaf.place, &to.file, &to.line);
+    Locate(leaf.place, &to);
     const std::span<const OpEntry> entries(operations_.data() + entry.first_operation, entry.operations);
     uint64_t ticks = 0;
     for (const OpEntry& from : entries) ticks += from.ticks;
@@ -125,7 +133,7 @@ class Reader {
       ProfileOperation operation;
       const program::OpInfo* info = program::FindOperation(static_cast<program::OpCode>(from.code));
       if (info != nullptr) operation.name = info->name;
-      Locate(from.place, &operation.file, &operation.line);
+      Locate(from.place, &operation);
       operation.ns = ticks != 0 ? to.ns * static_cast<double>(from.ticks) / static_cast<double>(ticks)
                                 : to.ns / static_cast<double>(entries.size());
       operation.bytes = from.bytes;
@@ -146,11 +154,11 @@ class Reader {
   }
 
   void SumLines() {
-    std::map<std::pair<std::string, int32_t>, ProfileLine> lines;
+    std::map<Key, ProfileLine> lines;
     for (const ProfileLeaf& leaf : out_.leaves) {
       std::vector<const ProfileLine*> of_leaf;
       for (const ProfileOperation& operation : leaf.operations) {
-        ProfileLine& line = lines[{operation.file, operation.line}];
+        ProfileLine& line = lines[LineKey(operation)];
         line.ns += operation.ns;
         line.bytes += operation.bytes;
         auto& names = line.operations;
@@ -161,8 +169,7 @@ class Reader {
       }
     }
     for (auto& [place, line] : lines) {
-      line.file = place.first;
-      line.line = place.second;
+      std::tie(line.file, line.path, line.line) = place;
       line.text = texts_[place];
       out_.lines.push_back(std::move(line));
     }
@@ -178,7 +185,7 @@ class Reader {
   std::vector<LeafEntry> leaves_;
   std::vector<OpEntry> operations_;
   std::vector<RunEntry> runs_;
-  std::map<std::pair<std::string, int32_t>, std::string> texts_;  // of lines, by file and number
+  std::map<Key, std::string> texts_;  // of lines
   LaunchProfile out_;
 };
 

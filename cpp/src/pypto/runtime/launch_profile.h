@@ -17,6 +17,7 @@ namespace pypto::runtime {
 struct ProfileOperation {
   std::string name;
   std::string file;  // base name, of a helper in an image from a file with its own name behind a colon
+  std::string path;  // of the file; empty in an image from a file
   int32_t line = 0;  // of the file; in an image from a file from the `def` on. 0: unknown
   double ns = 0;     // with its share of what the leaf spends around its operations
   uint64_t bytes = 0;
@@ -51,6 +52,7 @@ struct ProfileRun {
 // All operations of one source line. The lines together take what the leaves take.
 struct ProfileLine {
   std::string file;
+  std::string path;
   int32_t line = 0;
   std::string text;                     // of the line, without the blanks around it
   std::vector<std::string> operations;  // each name once

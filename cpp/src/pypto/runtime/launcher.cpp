@@ -32,10 +32,10 @@ uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(poi
 
 }  // namespace
 
-Launcher::Launcher(WorkerState* state, DeviceProgram* program)
+Launcher::Launcher(WorkerState* state, DeviceProgram* program, std::shared_ptr<const program::Image> image)
     : state_(state),
       table_(state->table()),
-      image_(program->image_pointer()),
+      image_(std::move(image)),
       program_(program),
       shared_signature_(program->signature_pointer()),
       signature_(*shared_signature_),

@@ -28,7 +28,8 @@ namespace pypto::runtime {
 class Launcher {
  public:
   // Takes over one handle of the program.
-  Launcher(WorkerState* state, DeviceProgram* program);
+  // `image`: one of the program's fingerprint; its source places are those of this handle.
+  Launcher(WorkerState* state, DeviceProgram* program, std::shared_ptr<const program::Image> image);
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
   ~Launcher();

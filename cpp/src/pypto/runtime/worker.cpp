@@ -114,7 +114,7 @@ Result<std::shared_ptr<Registration>> Worker::RegisterEntered(std::shared_ptr<co
     return state_->OnDeviceFailure(std::move(program).status())
         .WithContext("while registering program '" + image->plan.name + "'");
   }
-  auto launcher = std::make_unique<Launcher>(state_.get(), *program);
+  auto launcher = std::make_unique<Launcher>(state_.get(), *program, std::move(image));
   return std::make_shared<Registration>(shared_from_this(), std::move(launcher));
 }
 
@@ -125,7 +125,7 @@ Result<std::shared_ptr<Registration>> Worker::SharedRegistration(std::shared_ptr
   std::erase_if(shared_, [](const std::weak_ptr<Registration>& weak) { return weak.expired(); });
   for (const std::weak_ptr<Registration>& weak : shared_) {
     std::shared_ptr<Registration> known = weak.lock();
-    if (known && known->is_open() && known->image().fingerprint == image->fingerprint) return known;
+    if (known && known->is_open() && program::IsSame(known->image(), *image)) return known;
   }
   PYPTO_ASSIGN_OR_RETURN(std::shared_ptr<Registration> made, RegisterEntered(std::move(image)));
   shared_.push_back(made);
