@@ -270,3 +270,29 @@ def test_bytes_become_codes_and_back():
 
     got = run(through, [CODES], torch.empty(256, dtype=torch.uint8), "a5sim", (64,))
     assert torch.equal(got, CODES)
+
+
+@pytest.mark.parametrize("dtype", [pypto.DT_FP8E4M3, pypto.DT_FP8E5M2], ids=case_id)
+@pytest.mark.parametrize("shape", [(1, 1), (5, 64), (3, 77), (16, 1000)])
+def test_chains_between_small_floats(dtype, shape):
+    """All codes, an operation in FP32, and back, whatever the tail."""
+    rows, columns = shape
+    x, scale = CODES.repeat(-(-rows * columns // 256))[: rows * columns].view(shape), torch.randn(1, columns)
+
+    @pypto.frontend.jit
+    def kernel(
+        a: pypto.Tensor([rows, columns], dtype),
+        b: pypto.Tensor([1, columns], FP32),
+        wide: pypto.Tensor([rows, columns], FP32),
+        out: pypto.Tensor([rows, columns], dtype),
+    ):
+        product = pypto.cast(a, FP32) * b
+        wide[:] = product
+        out[:] = pypto.cast(product, dtype)
+
+    small, wide = x.view(FP8[dtype]), torch.empty(shape)
+    out = torch.empty(shape, dtype=FP8[dtype])
+    ir.compile(kernel, platform="a5sim")(small, scale, wide, out)
+    same(wide, small.float() * scale)
+    expected = kernel_cast(wide.view(1, -1), FP32, dtype, torch.empty(1, rows * columns, dtype=FP8[dtype]))
+    same(out.float(), expected.view(shape).float())

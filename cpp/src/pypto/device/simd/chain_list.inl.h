@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pypto/device/simd/chain_memory.inl.h"
+#include "pypto/device/simd/chain_small.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -92,6 +93,8 @@ void ListStages(ChainKernels* stages) {
 #if defined(__AVX512F__)
   stages->fit[kBf16] = Code(ChainFitBrains);
 #endif
+  ListCells<SmallCells<E4m3>>(stages, kE4m3, true);
+  ListCells<SmallCells<E5m2>>(stages, kE5m2, true);
   ListCells<WideCells<int32_t>>(stages, kI32, false);
   ListCells<NarrowCells<int8_t>>(stages, kI8, true);
   ListCells<BoolCells>(stages, kBool, true);

@@ -23,6 +23,9 @@ constexpr uint32_t NormalBits(int exponent, uint32_t fraction, int bits) {
 template <int kExponent, int kMantissa, uint32_t kLargest, uint32_t kOverflow>
 struct SmallFloat {
   static constexpr int kBias = (1 << (kExponent - 1)) - 1;
+  static constexpr int kMantissaBits = kMantissa;
+  static constexpr uint32_t kLargestCode = kLargest;
+  static constexpr uint32_t kOverflowCode = kOverflow;
 
   static constexpr uint32_t Bits(uint32_t code) {
     const uint32_t magnitude = code & 0x7fU;
