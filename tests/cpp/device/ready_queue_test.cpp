@@ -182,20 +182,13 @@ TEST(ReadyQueue, CoresTakeTilesFromBothEnds) {
   std::vector<int> taken(37);
   int64_t first = 0;
   int64_t last = 37;
-  while (queue.Next(&front)) {
-    EXPECT_EQ(front.first, first);
-    first = front.last;
-    for (int64_t tile = front.first; tile < front.last; ++tile) ++taken[static_cast<size_t>(tile)];
-    if (first == last || !queue.Next(&back)) continue;
-    EXPECT_EQ(back.last, last);
-    last = back.first;
-    for (int64_t tile = back.first; tile < back.last; ++tile) ++taken[static_cast<size_t>(tile)];
-    if (first == last) {
-      EXPECT_FALSE(queue.Next(&back) || queue.Next(&front));
-      break;
-    }
+  for (bool turn = false; first < last; turn = !turn) {
+    Claim& claim = turn ? back : front;
+    ASSERT_TRUE(queue.Next(&claim));
+    EXPECT_EQ(turn ? claim.last : claim.first, turn ? last : first);
+    (turn ? last : first) = turn ? claim.first : claim.last;
+    for (int64_t tile = claim.first; tile < claim.last; ++tile) ++taken[static_cast<size_t>(tile)];
   }
-  EXPECT_EQ(first, last);
   EXPECT_EQ(taken, std::vector<int>(37, 1));
 }
 
