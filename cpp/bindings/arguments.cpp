@@ -23,14 +23,6 @@ inline HostTensor& Arguments::NextTensor() noexcept {
   return *new (&tensors_[size_]) HostTensor();
 }
 
-namespace {
-
-bool IsWritten(const program::PlanParameter& parameter) noexcept {
-  return parameter.direction == program::Direction::kOut || parameter.direction == program::Direction::kInOut;
-}
-
-}  // namespace
-
 [[gnu::always_inline]] inline bool Arguments::AppendAs(const program::PlanParameter& parameter, PyObject* object) {
   HostTensor& tensor = NextTensor();
   if (IsDeviceTensor(object)) {

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -13,6 +14,10 @@
 #include "pypto/runtime/argument_view.h"
 
 namespace pypto::bindings {
+
+inline bool IsWritten(const program::PlanParameter& parameter) noexcept {
+  return parameter.direction == program::Direction::kOut || parameter.direction == program::Direction::kInOut;
+}
 
 // Lives on the stack of a call; allocates nothing for up to kInline arguments, and touches the room of those that are
 // there only. The Python objects must outlive it.
@@ -45,6 +50,14 @@ class Arguments {
   PyObject* TakeWritten();
   std::span<const runtime::ArgumentView> views() const noexcept { return {views_, size_}; }
   size_t size() const noexcept { return size_; }
+  bool HasHostTensors() const noexcept {
+    return std::any_of(views_, views_ + size_,
+                       [](const auto& view) { return view.kind == runtime::ArgumentKind::kHost; });
+  }
+  // Of an argument that was read as a plain tensor of torch, else null.
+  const dlpack::Tensor* TensorOfTorch(size_t index) const noexcept {
+    return tensors_[index].source != nullptr ? &tensors_[index].tensor : nullptr;
+  }
   // New references to the normalised stand-ins that must live as long as the launch; null with an error.
   PyObject* Keepers() const;
 

@@ -159,6 +159,17 @@ bool ReadTorchFast(PyObject* object, HostTensor& out) noexcept {
   return ReadWithApi(object, out);
 }
 
+bool DescribeTorch(PyObject* object, dlpack::Tensor* out) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type != torch_types.tensor && type != torch_types.parameter) return false;
+  if (torch_types.api == nullptr) [[unlikely]]
+    return false;
+  if (torch_types.api->tensor_from_object(object, out) == 0) [[likely]]
+    return true;
+  PyErr_Clear();
+  return false;
+}
+
 bool TorchRequiresGrad(PyObject* object) noexcept {
   if (torch_types.requires_grad == nullptr) [[unlikely]]
     return true;  // not known: asked out of line

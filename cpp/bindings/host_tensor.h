@@ -41,6 +41,10 @@ enum class TensorUse : uint8_t { kInput, kOutput };
 // without a Python error: take the other way.
 bool ReadTorchFast(PyObject* object, HostTensor& out) noexcept;
 
+// The same object as torch describes it, without a look at what it says. False without a Python error: it is of
+// another type, or torch refuses.
+bool DescribeTorch(PyObject* object, dlpack::Tensor* out) noexcept;
+
 // Anything else: torch subclasses, numpy arrays, DLPack producers, strided inputs (copied). False with a Python error.
 // `name` is the parameter's, for the message.
 bool ReadHostTensor(PyObject* object, TensorUse use, const char* name, HostTensor& out);

@@ -16,6 +16,7 @@
 #include "completion_object.h"
 #include "device_tensor.h"
 #include "gil.h"
+#include "host_repeat.h"
 #include "launch_report_object.h"
 #include "trace_records.h"
 
@@ -27,7 +28,8 @@ namespace {
 struct HandleObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<runtime::Registration> registration;
-  PyObject* worker;  // the ChipWorker, owned
+  PyObject* worker;         // the ChipWorker, owned
+  HostRepeat* host_repeat;  // owned; null until a call has brought host tensors
 };
 
 PyTypeObject* handle_type = nullptr;
@@ -105,6 +107,28 @@ bool TryRepeat(runtime::Registration& registration, PyObject* const* objects, si
   const bool done = registration.TryRepeat(arguments.span(), status);
   worker.Leave();
   return done;
+}
+
+// The same for a call that brings host tensors like those of the last one.
+bool TryRepeatHost(HandleObject* self, PyObject* const* objects, size_t count, base::Status* status) {
+  runtime::RepeatArgument arguments[HostRepeat::kMost];
+  if (!self->host_repeat->Read(objects, count, arguments)) return false;
+  runtime::Registration& registration = *self->registration;
+  runtime::Worker& worker = registration.worker();
+  if (!worker.TryEnter()) [[unlikely]]
+    return false;
+  const bool done = registration.TryRepeat({arguments, count}, self->host_repeat->number(), status);
+  worker.Leave();
+  return done;
+}
+
+// For the next call like this one, which has been prepared.
+void NoteForRepeat(HandleObject* self, const Arguments& arguments) {
+  if (!arguments.HasHostTensors()) return;
+  if (self->host_repeat == nullptr) self->host_repeat = new (std::nothrow) HostRepeat();
+  if (self->host_repeat == nullptr) return;
+  const runtime::Registration& registration = *self->registration;
+  self->host_repeat->Note(registration.image().plan, arguments, registration.repeat_number());
 }
 
 // The same for a submitted one. The completion, or null: with an ok status nothing was done.
@@ -255,6 +279,7 @@ void Deallocate(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   Self(object)->registration.~shared_ptr();
+  delete std::exchange(Self(object)->host_repeat, nullptr);
   Py_CLEAR(Self(object)->worker);
   type->tp_free(object);
   Py_DECREF(type);
@@ -312,7 +337,8 @@ PyType_Spec spec = {"pypto._core.RegistrationHandle", sizeof(HandleObject), 0,
 PyObject* CallHandle(PyObject* handle, PyObject* const* objects, size_t count) {
   runtime::Registration& registration = *Self(handle)->registration;
   base::Status status;
-  if (TryRepeat(registration, objects, count, &status)) [[likely]] {
+  if (TryRepeat(registration, objects, count, &status) ||
+      (Self(handle)->host_repeat != nullptr && TryRepeatHost(Self(handle), objects, count, &status))) [[likely]] {
     if (status.ok()) [[likely]]
       return Py_NewRef(Py_None);
     SetPythonError(status);
@@ -339,6 +365,7 @@ PyObject* Dispatch(PyObject* handle, Arguments& arguments, PyObject* outputs) {
   } else {
     status = registration.Prepare(arguments.views());
     if (status.ok()) [[likely]] {
+      NoteForRepeat(Self(handle), arguments);
       status = RunAndLeave(registration);
     } else {
       registration.worker().Leave();

@@ -122,6 +122,47 @@ TEST_F(RepeatTest, HostTensorsThatDifferTakeTheLongWay) {
   EXPECT_FALSE(Repeats(std::span<const ArgumentView>(good.data(), 2)));
 }
 
+TEST_F(RepeatTest, TensorsLikeThoseOfANumberedPrepare) {
+  const TensorRef y = Resident(2);
+  const TensorRef other_y = Resident(4);
+  Floats x(kRows, 1);
+  Floats other(kRows, 5);
+  Floats out(kRows, 0);
+  const std::array views{x.View(), ArgumentView::Resident(y.get()), out.View()};
+  const auto repeats = [&](RepeatArgument first, ResidentTensor* second, uint64_t number) {
+    const WorkerEntry entry(*worker_);
+    const std::array arguments{first, RepeatArgument{second, nullptr}, RepeatArgument{nullptr, out.data.data()}};
+    Status status;
+    const bool done = handle_->TryRepeat(arguments, number, &status);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return done;
+  };
+  EXPECT_EQ(handle_->repeat_number(), 0u);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(CallLong(views).ok());
+  const uint64_t number = handle_->repeat_number();
+  ASSERT_NE(number, 0u);
+  const uint64_t allocations = AllocationCount();
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(repeats({nullptr, x.data.data()}, y.get(), number));
+    ASSERT_EQ(out.data[7], 3);
+    ASSERT_TRUE(repeats({nullptr, other.data.data()}, y.get(), number));
+    ASSERT_EQ(out.data[7], 7);
+  }
+  EXPECT_EQ(AllocationCount(), allocations);
+  EXPECT_EQ(handle_->repeat_number(), number);
+  EXPECT_FALSE(repeats({nullptr, x.data.data()}, other_y.get(), number));
+  EXPECT_FALSE(repeats({y.get(), nullptr}, y.get(), number));
+  EXPECT_FALSE(repeats({nullptr, x.data.data()}, y.get(), number + 1));
+  EXPECT_FALSE(repeats({nullptr, x.data.data()}, y.get(), 0));
+  ASSERT_TRUE(worker_->FreeTensor(*y).ok());
+  EXPECT_FALSE(repeats({nullptr, x.data.data()}, y.get(), number));
+  EXPECT_EQ(out.data[7], 7);
+  // Whatever is prepared next has another number, also when it is refused.
+  EXPECT_FALSE(handle_->Call(views).ok());
+  EXPECT_EQ(handle_->repeat_number(), 0u);
+  EXPECT_FALSE(repeats({nullptr, x.data.data()}, y.get(), number));
+}
+
 TEST_F(RepeatTest, StagingThatASubmittedLaunchHasTakenIsNotUsedAgain) {
   const TensorRef y = Resident(2);
   Floats x(kRows, 1);

@@ -238,6 +238,79 @@ def test_host_tensors_of_other_places_shapes_and_numbers(worker, add_program):
             handle(torch.ones(4, 16), y, torch.empty(8, 16))
 
 
+def test_host_tensors_that_change_in_place_between_calls(worker, static_add_program):
+    """The same objects as in the last call, of another layout, size, dtype or with a gradient by now."""
+    handle = worker.register(static_add_program)
+    y = worker.alloc_tensor((16, 16), torch.float32, init=torch.full((16, 16), 2.0))
+    plain = torch.arange(256.0).reshape(16, 16)
+    x, out = plain.clone(), torch.empty(16, 16)
+
+    def check() -> None:
+        for _ in range(3):
+            out.zero_()
+            handle(x, y, out)
+            assert torch.equal(out, x + 2.0)
+
+    check()
+    x.data = plain.t()  # strided
+    check()
+    x.data = plain[3:, :].clone()
+    with pytest.raises(ValueError, match="'x'"):
+        handle(x, y, out)
+    x.data = plain.clone()
+    check()
+    x.data = torch.empty(0, 16)
+    with pytest.raises(ValueError, match="'x'"):
+        handle(x, y, out)
+    x.data = plain.clone()
+    check()
+    x.requires_grad_()
+    handle(x, y, out)
+    assert torch.equal(out, x.detach() + 2.0)
+    x.requires_grad_(False)
+    out.requires_grad_()
+    launches = worker.counters()["launches"]
+    with pytest.raises(ValueError, match="'out' is an output and a leaf tensor that requires grad"):
+        handle(x, y, out)
+    assert worker.counters()["launches"] == launches
+    out.requires_grad_(False)
+    check()
+    out.data = torch.empty(16, 16).t()
+    with pytest.raises(ValueError, match="'out'"):
+        handle(x, y, out)
+    out.data = torch.empty(16, 16)
+    check()
+
+
+def test_host_tensors_of_other_kinds_between_repeated_calls(worker, static_add_program):
+    handle = worker.register(static_add_program)
+    y = worker.alloc_tensor((16, 16), torch.float32, init=torch.full((16, 16), 2.0))
+    x, out = torch.ones(16, 16), torch.empty(16, 16)
+
+    class Named(torch.Tensor):
+        pass
+
+    for other, value in (
+        (x.numpy() * 3, 5.0),
+        (torch.full((16, 16), 4.0).as_subclass(Named), 6.0),
+        (torch.nn.Parameter(torch.full((16, 16), 5.0)), 7.0),
+        (worker.alloc_tensor((16, 16), torch.float32, init=torch.zeros(16, 16)), 2.0),
+        (x[:1].expand(16, 16), 3.0),
+    ):
+        for _ in range(2):
+            handle(x, y, out)
+            assert bool((out == 3.0).all())
+        for _ in range(2):
+            handle(other, y, out)
+            assert bool((out == value).all())
+    with pytest.raises(TypeError, match="'x'"):
+        handle(torch.ones(16, 16, dtype=torch.float64), y, out)
+    with pytest.raises((TypeError, ValueError), match="'x'"):
+        handle(torch.ones(16, 16, device="meta"), y, out)
+    fresh = handle(x, y)
+    assert bool((fresh == 3.0).all())
+
+
 def test_options_that_change_between_calls(worker):
     """The program of the options in force runs, not the one of the last call."""
 

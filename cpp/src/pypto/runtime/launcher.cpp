@@ -118,6 +118,7 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
     return base::OkStatus();
   }
   may_repeat_ = short_repeat_ = short_call_ = false;
+  prepared_number_ += 1;
   const std::span<const ParameterRule> rules = signature_.rules();
   if (arguments.size() != rules.size()) [[unlikely]]
     return signature_.ExplainCount(arguments.size());

@@ -62,6 +62,10 @@ class Launcher {
   bool TryRepeat(std::span<ResidentTensor* const> tensors, base::Status* status);
   // The same for a call with host tensors of the shapes and with the numbers of the last one.
   bool TryRepeat(std::span<const ArgumentView> arguments, base::Status* status);
+  // The same for tensors known to be like those of the Prepare of that number.
+  bool TryRepeat(std::span<const RepeatArgument> arguments, uint64_t number, base::Status* status);
+  // 0 when calls like the last Prepare are not short.
+  uint64_t repeat_number() const noexcept { return short_call_ ? prepared_number_ : 0; }
   // Launches it and leaves it in the queue, without a record of it, to the thread that waits for it. Over the mock
   // only.
   bool TryLeave(std::span<ResidentTensor* const> tensors, base::Status* status);
@@ -115,6 +119,10 @@ class Launcher {
   bool StandsForShortCall() const noexcept;
   // One argument differs from that of the last call at most in where its host memory is, which is noted.
   bool TakeAgain(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
+  bool TakeResidentAgain(const Prepared& prepared, const ResidentTensor* tensor) const noexcept;
+  bool TakeHostAgain(size_t index, void* data) noexcept;
+  // From the copies to the host data's return, with all arguments taken. False: nothing was done.
+  bool RunAgain(base::Status* status);
   bool HostIsAsBefore(const Prepared& prepared, const ParameterRule& rule, const ArgumentView& argument) const noexcept;
   // As far as is known: for calls that the library refuses when it is not so.
   bool ContextMayBeCurrent() const noexcept;
@@ -182,8 +190,9 @@ class Launcher {
   const Signature& signature_;
   std::atomic<bool> open_{true};
   bool prepared_ok_ = false;
-  bool may_repeat_ = false;    // the block holds what the last Prepare put there, for resident tensors only
-  bool short_repeat_ = false;  // and TryRepeat may run it; both only while this is open
+  uint64_t prepared_number_ = 0;  // changes when arguments are prepared that may differ from the last ones
+  bool may_repeat_ = false;       // the block holds what the last Prepare put there, for resident tensors only
+  bool short_repeat_ = false;     // and TryRepeat may run it; both only while this is open
   bool short_call_ = false;  // the block serves a short call with the same shapes and numbers once host data is put in
   acl_abi::aclrtFuncHandle function_ = nullptr;
   std::vector<Prepared> prepared_;

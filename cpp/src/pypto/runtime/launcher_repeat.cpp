@@ -128,23 +128,31 @@ bool Launcher::TryRepeat(std::span<ResidentTensor* const> tensors, Status* statu
   return argument.data != nullptr;
 }
 
+[[gnu::always_inline]] inline bool Launcher::TakeResidentAgain(const Prepared& prepared,
+                                                               const ResidentTensor* tensor) const noexcept {
+  return prepared.place == Place::kResident && tensor->serial() == prepared.serial &&
+         tensor->session() == state_->registry().session();
+}
+
+[[gnu::always_inline]] inline bool Launcher::TakeHostAgain(size_t index, void* data) noexcept {
+  Prepared& prepared = prepared_[index];
+  if (prepared.place == Place::kInline) {
+    prepared.host = data;
+    std::memcpy(block_ + (slots()[index] & ~program::kInlineFlag), data, prepared.bytes);
+    return true;
+  }
+  // A submitted launch has taken the staging along.
+  if (prepared.place != Place::kStaged || set_ == nullptr) return false;
+  prepared.host = data;
+  return true;
+}
+
 [[gnu::always_inline]] inline bool Launcher::TakeAgain(size_t index, const ParameterRule& rule,
                                                        const ArgumentView& argument) noexcept {
-  Prepared& prepared = prepared_[index];
+  const Prepared& prepared = prepared_[index];
   switch (argument.kind) {
-    case ArgumentKind::kResident:
-      return prepared.place == Place::kResident && argument.tensor->serial() == prepared.serial &&
-             argument.tensor->session() == state_->registry().session();
-    case ArgumentKind::kHost:
-      if (prepared.place != Place::kInline && prepared.place != Place::kStaged) return false;
-      // A submitted launch has taken the staging along.
-      if (prepared.place == Place::kStaged && set_ == nullptr) return false;
-      if (!HostIsAsBefore(prepared, rule, argument)) return false;
-      prepared.host = argument.data;
-      if (prepared.place == Place::kInline) {
-        std::memcpy(block_ + (slots()[index] & ~program::kInlineFlag), argument.data, prepared.bytes);
-      }
-      return true;
+    case ArgumentKind::kResident: return TakeResidentAgain(prepared, argument.tensor);
+    case ArgumentKind::kHost: return HostIsAsBefore(prepared, rule, argument) && TakeHostAgain(index, argument.data);
     case ArgumentKind::kInt:
       return !rule.is_tensor && rule.scalar_kind == program::ScalarKind::kInt &&
              slots()[index] == static_cast<uint64_t>(argument.int_value);
@@ -162,6 +170,21 @@ bool Launcher::TryRepeat(std::span<const ArgumentView> arguments, Status* status
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!TakeAgain(i, rules[i], arguments[i])) return false;
   }
+  return RunAgain(status);
+}
+
+bool Launcher::TryRepeat(std::span<const RepeatArgument> arguments, uint64_t number, Status* status) {
+  if (!short_call_ || number != prepared_number_ || !StandsForShortCall()) return false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const RepeatArgument& argument = arguments[i];
+    const bool taken =
+        argument.tensor != nullptr ? TakeResidentAgain(prepared_[i], argument.tensor) : TakeHostAgain(i, argument.host);
+    if (!taken) return false;
+  }
+  return RunAgain(status);
+}
+
+bool Launcher::RunAgain(Status* status) {
   // A copy that comes first goes where the current context is: no guess.
   if (staged_in_.empty() ? !ContextMayBeCurrent() : !acl::IsCurrent(table_, state_->session().context())) return false;
   *status = CopyIn();

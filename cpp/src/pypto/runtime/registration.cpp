@@ -52,6 +52,12 @@ bool Registration::TryRepeat(std::span<const ArgumentView> arguments, Status* st
   return launcher_->TryRepeat(arguments, status);
 }
 
+bool Registration::TryRepeat(std::span<const RepeatArgument> arguments, uint64_t number, Status* status) {
+  return launcher_->TryRepeat(arguments, number, status);
+}
+
+uint64_t Registration::repeat_number() const noexcept { return launcher_->repeat_number(); }
+
 uint64_t Registration::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
   if (!launcher_->TryLeave(tensors, status) || !status->ok()) return 0;
   worker_->left_launcher_ = launcher_.get();

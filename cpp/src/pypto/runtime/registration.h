@@ -71,6 +71,11 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   bool TryRepeat(std::span<ResidentTensor* const> tensors, base::Status* status);
   // The same for a call with host tensors of the shapes and with the numbers of the last one.
   bool TryRepeat(std::span<const ArgumentView> arguments, base::Status* status);
+  // The same for tensors that are like those of the Prepare of that number, resident in the same places and host
+  // tensors of the same shapes and dtypes.
+  bool TryRepeat(std::span<const RepeatArgument> arguments, uint64_t number, base::Status* status);
+  // In an entered worker: the number of the last Prepare; 0 when calls like it are not short.
+  uint64_t repeat_number() const noexcept;
 
   // In an entered worker: Submit for a short call that brings the tensors of the last one again while nothing is in
   // flight. The launch is left to the thread that waits for it; nothing is recorded of it until somebody else enters
