@@ -354,6 +354,31 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
   }
 }
 
+TEST(Simd, PlacesOfLargeKeysAreFoundInOrder) {
+  std::vector<int32_t> keys(203);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<int32_t>(i * 37 % 101) - 50;
+  keys[0] = keys[202] = INT32_MAX;
+  keys[7] = INT32_MIN;
+  for (const KernelTable* table : Tables()) {
+    for (const int64_t n : {0, 1, 15, 16, 64, 203}) {
+      for (const int32_t threshold : {INT32_MIN, -50, 0, 45, 50, INT32_MAX}) {
+        std::vector<int32_t> expected;
+        for (int64_t i = 0; i < n; ++i) {
+          if (keys[static_cast<size_t>(i)] >= threshold) expected.push_back(static_cast<int32_t>(i));
+        }
+        const auto count = static_cast<int64_t>(expected.size());
+        std::vector<int32_t> places(expected.size() + 1, -1);
+        ASSERT_EQ(table->places_from(places.data(), keys.data(), n, threshold, count), count) << table->name;
+        expected.push_back(-1);
+        ASSERT_EQ(places, expected) << table->name << " from " << threshold << " of " << n;
+        if (count > 0) {
+          ASSERT_EQ(table->places_from(places.data(), keys.data(), n, threshold, count - 1), count) << table->name;
+        }
+      }
+    }
+  }
+}
+
 TEST(Simd, SetsAgreeOnMatrixProducts) {
   CheckGemm<float>(kGemmFloat, kF32, [](int x) { return static_cast<float>(x); });
   CheckGemm<uint16_t>(kGemmBf16, kBf16, [](int x) {

@@ -1,7 +1,7 @@
 // Matrix product: the size of the register tile, how it reads rows of A, and what is asked for while it computes.
 #pragma once
 
-#include "pypto/device/simd/units.inl.h"
+#include "pypto/device/simd/dot.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -118,9 +118,7 @@ void RowHeads(int32_t* heads, const void* a, int64_t row_bytes, int64_t rows, in
     int64_t at = 0;
     for (; at + kTerms <= k; at += kTerms) sums = Units::Offset(sums, Units::Along(line + at * Units::kBytes));
     if (at < k) sums = Units::Offset(sums, AlongPart<Units>(line + at * Units::kBytes, Units::kBytes, k - at));
-    uint32_t total = 0;
-    for (int lane = 0; lane < kLanes; ++lane) total += static_cast<uint32_t>(sums[lane]);
-    heads[row] = static_cast<int32_t>(-total);
+    heads[row] = (-TotalsOf<1>(&sums))[0];
   }
 }
 

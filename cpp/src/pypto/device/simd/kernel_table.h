@@ -247,6 +247,8 @@ struct KernelTable {
   // Keys in the order of the numbers, NaN above all, reversed with `ascending`; the first key above a threshold, or n.
   void (*order_keys)(int32_t* keys, const float* values, int64_t n, bool ascending);
   int64_t (*first_above)(const int32_t* keys, int64_t first, int64_t n, int32_t threshold);
+  // The places of keys that are not below the threshold, in ascending order; more than `most` when there are more.
+  int64_t (*places_from)(int32_t* places, const int32_t* keys, int64_t n, int32_t threshold, int64_t most);
 
   void (*list_stages)(ChainKernels* stages);
   void (*run_chain)(const Stage* stages, int64_t n);  // n >= 0 elements; the last stage is `end`

@@ -27,10 +27,30 @@ int64_t FirstAbove(const int32_t* keys, int64_t first, int64_t n, int32_t thresh
   }
   for (; first + kLanes <= n; first += kLanes) {
     const VecI above = Load(keys + first) > limit;
-    if (AnyLane(above)) return first + FirstLane(above);
+    if (AnyLane(above)) return first + __builtin_ctz(LaneBits(above));
   }
   while (first < n && keys[first] <= threshold) ++first;
   return first;
+}
+
+// The places of keys that are not below the threshold, in ascending order; more than `most` when there are more.
+int64_t PlacesFrom(int32_t* places, const int32_t* keys, int64_t n, int32_t threshold, int64_t most) {
+  const VecI limit = Splat(threshold);
+  int64_t count = 0;
+  int64_t first = 0;
+  for (; first + kLanes <= n; first += kLanes) {
+    const VecI held = Load(keys + first) >= limit;
+    for (uint32_t bits = AnyLane(held) ? LaneBits(held) : 0; bits != 0; bits &= bits - 1) {
+      if (count == most) return most + 1;
+      places[count++] = static_cast<int32_t>(first + __builtin_ctz(bits));
+    }
+  }
+  for (; first < n; ++first) {
+    if (keys[first] < threshold) continue;
+    if (count == most) return most + 1;
+    places[count++] = static_cast<int32_t>(first);
+  }
+  return count;
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ constexpr KernelTable MakeTable() {
       .running_sum = RunningSum,
       .order_keys = OrderKeys,
       .first_above = FirstAbove,
+      .places_from = PlacesFrom,
       .list_stages = ListStages,
       .run_chain = RunChainRow,
       .finish_reduction = {},

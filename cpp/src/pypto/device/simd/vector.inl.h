@@ -132,16 +132,16 @@ PYPTO_SIMD_INLINE bool AnyLane(VecI lanes) {
 #endif
 }
 
-// The first lane of a comparison that holds; one does.
-PYPTO_SIMD_INLINE int64_t FirstLane(VecI lanes) {
+// A bit for each lane of a comparison: whether it holds.
+PYPTO_SIMD_INLINE uint32_t LaneBits(VecI lanes) {
 #if defined(__AVX512F__)
-  return __builtin_ctz(_mm512_movepi32_mask(reinterpret_cast<__m512i>(lanes)));
+  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(lanes));
 #elif defined(__AVX2__)
-  return __builtin_ctz(static_cast<unsigned>(_mm256_movemask_ps(reinterpret_cast<__m256>(lanes))));
+  return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(lanes)));
 #else
-  int64_t lane = 0;
-  while (lanes[lane] == 0) ++lane;
-  return lane;
+  uint32_t bits = 0;
+  for (int64_t lane = 0; lane < kLanes; ++lane) bits |= static_cast<uint32_t>(lanes[lane] & 1) << lane;
+  return bits;
 #endif
 }
 

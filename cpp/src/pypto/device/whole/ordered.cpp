@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kMostKept = 64;
 // Columns that a line is cut into are a multiple of this.
 constexpr int64_t kColumnUnit = 16;
+constexpr int64_t kMostCounted = 32;
 
 // A key above the places that come later: entries in falling order are the elements in theirs.
 uint64_t EntryOf(int32_t key, int64_t place) {
@@ -76,15 +77,24 @@ class Sorter {
     args_.kernels.reduce_columns_i32[simd::kReduceAmax](largest.data(), keys_.data(), columns, n_ / columns, columns);
     const auto bound = largest.begin() + (k_ - 1);
     std::nth_element(largest.begin(), bound, largest.begin() + columns, std::greater<>());
-    if (*bound == INT32_MIN) return false;
+    std::array<int32_t, 2 * kMostKept> places;
+    const int64_t count = args_.kernels.places_from(places.data(), keys_.data(), n_, *bound, 2 * kMostKept);
+    if (count > 2 * kMostKept) return false;
     std::array<uint64_t, 2 * kMostKept> held;
-    auto end = held.begin();
-    for (int64_t i = 0; (i = args_.kernels.first_above(keys_.data(), i, n_, *bound - 1)) < n_; ++i) {
-      if (end == held.end()) return false;
-      *end++ = EntryOf(keys_[static_cast<size_t>(i)], i);
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      held[i] = EntryOf(keys_[static_cast<size_t>(places[i])], places[i]);
     }
-    std::sort(held.begin(), end, std::greater<>());
-    std::transform(held.begin(), held.begin() + k_, order_.begin(), PlaceOf);
+    if (count > kMostCounted) {
+      std::sort(held.begin(), held.begin() + count, std::greater<>());
+      std::transform(held.begin(), held.begin() + k_, order_.begin(), PlaceOf);
+      return true;
+    }
+    // Few: as many as are above an entry stand in front of it, without a branch that goes either way.
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t above = 0;
+      for (int64_t j = 0; j < count; ++j) above += held[static_cast<size_t>(j)] > held[static_cast<size_t>(i)] ? 1 : 0;
+      if (above < k_) order_[static_cast<size_t>(above)] = places[static_cast<size_t>(i)];
+    }
     return true;
   }
 

@@ -17,7 +17,6 @@ void RunTriangle(const WholeArgs& args) {
   const int64_t from_step = args.in[0].view.strides[last];
   const auto diagonal = static_cast<int64_t>(args.numbers[1]);
   const bool upper = args.numbers[2] != 0;
-  const std::byte zero[8] = {};
   Extents cells = args.out.cells;
   for (int dim = 0; dim < args.rank; ++dim) cells[dim] = std::min(cells[dim], args.in[0].cells[dim]);
   ForEachRow(args.rank, cells, [&](const Extents& at) {
@@ -31,11 +30,11 @@ void RunTriangle(const WholeArgs& args) {
     const std::byte* from_right = from + split * from_step * bytes;
     const int64_t right = cells[last] - split;
     if (upper) {
-      CopyCells(to, to_step, zero, 0, split, bytes);
+      ZeroCells(to, to_step, split, bytes);
       CopyCells(to_right, to_step, from_right, from_step, right, bytes);
     } else {
       CopyCells(to, to_step, from, from_step, split, bytes);
-      CopyCells(to_right, to_step, zero, 0, right, bytes);
+      ZeroCells(to_right, to_step, right, bytes);
     }
     return true;
   });
@@ -44,7 +43,6 @@ void RunTriangle(const WholeArgs& args) {
 void RunTriangleTile(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
                      const OperandView* views, const TriangleArgs& args) {
   RunCopy(op, kernels, rank, cells, views);
-  const std::byte zero[8] = {};
   const OperandView& out = views[0];
   const int64_t step = out.strides[rank - 1];
   Extents extents{};
@@ -56,7 +54,7 @@ void RunTriangleTile(const OpProgram& op, const simd::KernelTable& kernels, int 
     const int64_t split = std::clamp<int64_t>(edge, 0, cells[rank - 1]);
     const int64_t first = args.upper ? 0 : split;
     const int64_t count = args.upper ? split : cells[rank - 1] - split;
-    CopyCells(out.data + (elements + first * step) * out.element_bytes, step, zero, 0, count, out.element_bytes);
+    ZeroCells(out.data + (elements + first * step) * out.element_bytes, step, count, out.element_bytes);
     return true;
   });
 }

@@ -1,5 +1,4 @@
 // What whole operations share: faults, copies, conversions of rows.
-#include <algorithm>
 #include <cstring>
 
 #include "pypto/device/chunk.h"
@@ -42,10 +41,6 @@ template <typename T>
 void CopyAs(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, int64_t n) {
   auto* out = reinterpret_cast<T*>(to);
   const auto* in = reinterpret_cast<const T*>(from);
-  if (from_step == 0 && to_step == 1) {
-    if (n > 0) std::fill_n(out, n, *in);
-    return;
-  }
   for (int64_t i = 0; i < n; ++i) out[i * to_step] = in[i * from_step];
 }
 
@@ -62,6 +57,12 @@ void CopyCells(std::byte* to, int64_t to_step, const std::byte* from, int64_t fr
     case 4: return CopyAs<uint32_t>(to, to_step, from, from_step, n);
     default: return CopyAs<uint64_t>(to, to_step, from, from_step, n);
   }
+}
+
+void ZeroCells(std::byte* to, int64_t step, int64_t n, int64_t bytes) {
+  const std::byte zero[8] = {};
+  if (step != 1) return CopyCells(to, step, zero, 0, n, bytes);
+  std::memset(to, 0, static_cast<size_t>(n * bytes));
 }
 
 namespace {

@@ -48,6 +48,8 @@ inline bool CheckIndex(const WholeArgs& args, int64_t index, int dim, int64_t ex
 void CopyWhole(const WholeArgs& args, const WholeOperand& to, const WholeOperand& from);
 // n cells; formats are equal.
 void CopyCells(std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step, int64_t n, int64_t bytes);
+// Zero is all bits clear in every format.
+void ZeroCells(std::byte* to, int64_t step, int64_t n, int64_t bytes);
 // to += factor * from (or to *= from) for n cells of a format, each sum rounded to it.
 void AccumulateCells(const WholeArgs& args, std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step,
                      int64_t n, double factor, bool multiply);
