@@ -36,6 +36,8 @@ class ManyRows {
   static constexpr int64_t kMostStrips = (kRows > kPanelRows ? 512 : 1024) / kStripColumns;
   static constexpr int64_t kStripBytes = kStripColumns * Units::kBytes;
   static constexpr int64_t kStripsAhead = 8 * 64 / kStripBytes < 1 ? 1 : 8 * 64 / kStripBytes;
+  // Cache level that lines are asked for: the many of FP32 would fill the queue of first-level misses.
+  static constexpr int kCache = Units::kBytes == 4 ? 2 : 3;
 
   // Units of a strip that are to be made: row of memory by row.
   struct Source {
@@ -99,7 +101,7 @@ class ManyRows {
         for (int term = 0; term < Units::kGroup; ++term) {
 #pragma GCC unroll 4
           for (int64_t line = 0; line < kStripBytes; line += 64) {
-            __builtin_prefetch(from.data + term * from.row_bytes + from.ahead + line);
+            __builtin_prefetch(from.data + term * from.row_bytes + from.ahead + line, 0, kCache);
           }
         }
         Make(next, from.data, from.row_bytes);
