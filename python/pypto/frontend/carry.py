@@ -150,15 +150,14 @@ def note_aliases(values: dict[str, Tensor], results: dict[str, Tensor]) -> None:
 
 def link_aliases(values: dict[str, Tensor], results: dict[str, Tensor], condition: Condition, scope: Scope) -> None:
     """The same at the end of a branch, whose condition tells when they are one object."""
-    if any(value.is_uncertain for value in values.values()):
-        note_aliases(values, results)
-        return
-    for position, a in enumerate(values):
-        for b in list(values)[position + 1 :]:
-            ways = (
-                [()] if values[a] is values[b] else [way for each, way in values[a].paths(scope) if each is values[b]]
-            )
-            for way in ways if values[b].scope is scope else ():
+    uncertain = {name: value for name, value in values.items() if value.is_uncertain}
+    note_aliases(uncertain, results)
+    values = {name: value for name, value in values.items() if name not in uncertain}
+    names = [name for name, value in values.items() if value.scope is scope]
+    for a in names:
+        paths = values[a].paths(scope)
+        for b in names[names.index(a) + 1 :]:
+            for way in [()] if values[a] is values[b] else [way for each, way in paths if each is values[b]]:
                 results[a].link(results[b], (condition, *way))
 
 

@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto.frontend import carry
-from pypto.frontend.loop_links import LoopLinks, share_inside
+from pypto.frontend.loop_links import LoopLinks, made_inside
 from pypto.frontend.maybe import split
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.tensor import Tensor
@@ -70,9 +70,10 @@ class LoopAliases:
                 shared = other in identities and identities[name] & identities[other]
                 if other != name and (shared or id(head) in identities[name]):
                     self._refuse_shared(name, other)
-        for name, value in ends.items():
+        inside = {name: made_inside(self.trace, value) for name, value in ends.items()} if self._links else {}
+        for name in ends:
             for other in ends if name in self._links else ():
-                if other != name and share_inside(self.trace, value, ends[other]):
+                if other != name and inside[name] & inside[other]:
                     if other not in self._links:
                         self._refuse_shared(name, other)
                     self._links.end_pair(name, other)

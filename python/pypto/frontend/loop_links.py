@@ -7,6 +7,7 @@ name and tensor a flag is carried; the tensor that the name has at the start of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -41,6 +42,9 @@ class LoopLinks:
 
     def __contains__(self, name: object) -> bool:
         return name in self._outside
+
+    def __bool__(self) -> bool:
+        return bool(self._outside)
 
     def begin(self, name: str, value: Tensor | None, entry: dict[str, Any]) -> None:
         """The name starts the loop with a tensor that others may stand for, or unbound."""
@@ -84,12 +88,13 @@ class LoopLinks:
     def end_pairs(self, ends: dict[str, Tensor]) -> None:
         """Those at the end of a body."""
         scope = self._trace.scope
+        paths = functools.cache(lambda name: ends[name].paths(scope))
         for (a, b), flag in self._pairs.items():
             same: Any = 0
             if a in ends and ends[a] is ends[b]:
                 same = 1
             elif a in ends and b in ends and ends[a].scope is scope:
-                same = any_of(self._trace, [way for each, way in ends[a].paths(scope) if each is ends[b]])
+                same = any_of(self._trace, [way for each, way in paths(a) if each is ends[b]])
             self._numbers.end_same(flag, same)
 
     def end_pair(self, a: str, b: str) -> None:
@@ -135,12 +140,8 @@ class LoopLinks:
         return any_of(self._trace, [conditions for each, conditions in value.paths() if each is tensor])
 
 
-def share_inside(trace: Trace, a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors may be one object that was made in the open block."""
-
-    def inside(value: Tensor) -> set[int]:
-        if value.scope is not trace.scope:
-            return set()
-        return {id(value), *(id(each) for each, _ in value.paths(trace.scope) if each.scope is trace.scope)}
-
-    return bool(inside(a) & inside(b))
+def made_inside(trace: Trace, value: Tensor) -> set[int]:
+    """Objects that were made in the open block and that a tensor may be, by id."""
+    if value.scope is not trace.scope:
+        return set()
+    return {id(value), *(id(each) for each, _ in value.paths(trace.scope) if each.scope is trace.scope)}
