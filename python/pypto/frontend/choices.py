@@ -72,12 +72,13 @@ def _choose_tensor(trace: Trace, condition: SymbolicScalar, a: Tensor, b: Tensor
     )
     for side, holds in ((a, True), (b, False)):
         made.link(side, ((expr, holds),))
-        others = side.identities().values() if side.is_uncertain else ()
-        for each in others:
+        keys = side.uncertain_keys()
+        for each in side.identities().values() if side.is_uncertain else ():
             if each is not side and trace.is_open(each.scope):
                 made.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
                 each.may_be(made, f"it may also be '{name}', depending on a condition, and")
-        made.thaws(*(side.uncertain_keys() if others else ()))
+                made.thaws(*keys)
+                each.thaws(*keys)
     return made
 
 

@@ -35,17 +35,21 @@ class LoopAliases:
 
     def _check_aliases(self, frame: dict[str, Any]) -> None:
         """Carried names that stand for one object, or may still stand for the one of before the loop."""
-        for name, writes in self._writes.items():
-            if name not in self._links and split(self._entry[name], carry.UNBOUND)[0].writes != writes:
-                if self.trace.facts.follow((self.ordinal, name)):
-                    raise Retrace
-                raise self.runtime.error(
-                    ValueError,
-                    f"'{name}' is bound anew in the pypto.loop, and the tensor it held before is written in the loop "
-                    "through another name. Instead: keep one name for each tensor, or bind a pypto.clone",
-                    self.meta,
-                    name,
-                )
+        lost = [
+            name
+            for name, writes in self._writes.items()
+            if name not in self._links and split(self._entry[name], carry.UNBOUND)[0].writes != writes
+        ]
+        if sum(self.trace.facts.follow((self.ordinal, name)) for name in lost):
+            raise Retrace
+        for name in lost:
+            raise self.runtime.error(
+                ValueError,
+                f"'{name}' is bound anew in the pypto.loop, and the tensor it held before is written in the loop "
+                "through another name. Instead: keep one name for each tensor, or bind a pypto.clone",
+                self.meta,
+                name,
+            )
         held = {name: split(frame.get(name), carry.UNBOUND)[0] for name in self._variables}
         ends = {name: value for name, value in held.items() if isinstance(value, Tensor)}
         for name, value in ends.items():
@@ -80,7 +84,7 @@ class LoopAliases:
 
     def _refuse_shared(self, name: str, other: str) -> NoReturn:
         """Two names have one object at the end of the body, and one of them is written into."""
-        if any(self.trace.facts.follow((self.ordinal, each)) for each in (name, other)):
+        if sum(self.trace.facts.follow((self.ordinal, each)) for each in (name, other)):
             raise Retrace
         raise self.runtime.error(
             ValueError,
@@ -129,7 +133,7 @@ class LoopAliases:
         """The new value of a name that the loop writes into as well."""
         heads = [other for other, head in self._heads.items() if id(head) in value.identities()]
         lost = [other for other in heads if id(self._heads[other]) in self._outside]
-        if any(self.trace.facts.follow((self.ordinal, other)) for other in lost):  # their tensors are followed too
+        if sum(self.trace.facts.follow((self.ordinal, other)) for other in lost):  # their tensors are followed too
             raise Retrace
         is_followed = not lost and self._links.end(name, value)
         if not is_followed and sum(self.trace.facts.follow(key) for key in value.uncertain_keys()):

@@ -299,7 +299,7 @@ class Tensor(Linked, TensorMethods):
     def _writable(self) -> int:
         self._check()
         if self._frozen:
-            if any(self._trace.facts.follow(key) for key in self._thaw):
+            if sum(self._trace.facts.follow(key) for key in self._thaw):
                 raise Retrace
             raise self.refusal(self._frozen)
         if not self._variable:
