@@ -6,6 +6,7 @@ from typing import Any
 
 from pypto.frontend.carry import Unusable, kind_of, same_value
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
+from pypto.frontend.kin import Kin
 from pypto.frontend.maybe import load
 from pypto.frontend.structures import are_alike, containers_in, make_like, parts_of
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
@@ -42,6 +43,7 @@ def choose_value(trace: Trace, condition: SymbolicScalar, a: Any, b: Any, name: 
 
 def _choose_container(trace: Trace, condition: SymbolicScalar, a: Any, b: Any, name: str) -> Any:
     made = _make_container(trace, condition, a, b, name)
+    trace.kin = trace.kin or Kin(trace)
     trace.kin.merge(list(zip(containers_in(made), containers_in(a), containers_in(b), strict=True)), condition)
     return made
 

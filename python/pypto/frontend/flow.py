@@ -14,6 +14,7 @@ from pypto.frontend.branches import BranchFlow, ConcreteBranch
 from pypto.frontend.loops import Loop
 from pypto.frontend.maybe import load
 from pypto.frontend.places import Place, syntax_error, trace_error
+from pypto.frontend.reach import depth
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
 from pypto.frontend.structures import owner
@@ -79,13 +80,23 @@ class FunctionRuntime:
         """
         trace = current()
         if trace is not None and trace.kin is not None:
+            trace.kin.let_go(depth())
             following.settle(trace, live, self.function, follows=follows)
 
     def settle_all(self) -> None:
         """The same where a loop or branch begins or ends."""
         trace = current()
         if trace is not None and trace.kin is not None:
+            trace.kin.let_go(depth())
             following.settle(trace, None, self.function)
+
+    @staticmethod
+    def returned(value: Any) -> Any:
+        """What a helper gives to the statement that calls it."""
+        trace = current()
+        if trace is not None and trace.kin is not None:
+            trace.kin.hold(value, depth() - 1)
+        return value
 
     def for_(self, key: int, iterable: Any, frame: dict[str, Any]) -> Any:
         """The iteration of a `for` statement."""

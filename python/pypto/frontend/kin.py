@@ -15,7 +15,7 @@ from typing import Any
 from pypto.frontend.containers import parts_of, same_element
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, static_int
-from pypto.frontend.tracer import Scope, Trace
+from pypto.frontend.tracer import NoValue, Scope, TensorLike, Trace
 
 UNKNOWN = object()  # in place of a condition: two containers may be one, and nobody knows when
 
@@ -59,6 +59,7 @@ class Kin:
         self._known: dict[int, tuple[Any, Parts]] = {}  # by id: the container and what it holds
         self._same: dict[int, dict[int, Any]] = {}
         self._loop: dict[int, Scope | None] = {}  # of those made by the tracer: the loop whose numbers conditions use
+        self._held: list[tuple[int, Any]] = []  # results of calls, with the depth of the statement that uses them
         self._most = _FEW
 
     def _add(self, container: Any) -> dict[int, Any]:
@@ -66,6 +67,19 @@ class Kin:
             self._known[id(container)] = (container, parts_of(container) or [])
             self._same[id(container)] = {}
         return self._same[id(container)]
+
+    def hold(self, value: Any, level: int) -> None:
+        """A statement at this depth of calls has got a value that no name holds yet."""
+        if not isinstance(value, NoValue | TensorLike | SymbolicScalar | int | float | str):
+            self._held.append((level, value))
+
+    def held(self) -> list[Any]:
+        """Values that statements have got and not used up yet."""
+        return [value for _, value in self._held]
+
+    def let_go(self, level: int) -> None:
+        """A statement at this depth ends."""
+        self._held = [each for each in self._held if each[0] < level]
 
     def knows(self, container: Any) -> bool:
         """Whether a container may be another one."""

@@ -11,8 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from pypto.frontend import carry, symbolic
+from pypto.frontend.choices import choose_value
 from pypto.frontend.floats import FloatScalar, float_expr, is_float, number_of
 from pypto.frontend.places import trace_error
+from pypto.frontend.reach import depth
+from pypto.frontend.sameness import is_not_same, is_same
+from pypto.frontend.structures import are_alike
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import TensorFact, TensorLike, Trace, require
@@ -26,8 +30,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "LtE": operator.le,
     "Gt": operator.gt,
     "GtE": operator.ge,
-    "Is": operator.is_,
-    "IsNot": operator.is_not,
+    "Is": is_same,
+    "IsNot": is_not_same,
     "In": lambda a, b: a in b,
     "NotIn": lambda a, b: a not in b,
 }
@@ -111,7 +115,7 @@ def compare(operators: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> 
 
 
 def select(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any]) -> Any:
-    """A conditional expression; on a symbolic condition both sides are numbers."""
+    """A conditional expression; on a symbolic condition both sides are numbers, tensors or containers of one make."""
     if not is_symbolic(condition):
         return if_true() if truth(condition) else if_false()
     trace = require("a conditional expression")
@@ -122,6 +126,11 @@ def select(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     sides = when(condition, if_true), when(~condition, if_false)
     if all(isinstance(side, Tensor) for side in sides) and sides[0].describe() == sides[1].describe():
         return carry.note_bound(trace, ordinal, _CHOSEN, sides[0])
+    if are_alike(*sides):
+        chosen = choose_value(trace, condition, *sides, _CHOSEN)
+        if trace.kin is not None:
+            trace.kin.hold(chosen, depth())
+        return chosen
     for side in sides:
         if not isinstance(side, SymbolicScalar) and symbolic.as_int(side) is None and not is_float(side):
             raise trace_error(

@@ -12,7 +12,7 @@ from typing import Any
 from pypto.frontend.containers import Snapshot, snapshot_of, variables_of
 from pypto.frontend.places import is_ours
 from pypto.frontend.rewrite import RUNTIME
-from pypto.frontend.tracer import Trace
+from pypto.frontend.tracer import Trace, current
 
 KERNEL_FRAME = "_run_kernel"  # name of the function that calls the kernel's own
 
@@ -68,9 +68,20 @@ def _live_in(frame: types.FrameType) -> Iterable[str] | None:
     return live
 
 
+def depth() -> int:
+    """How many functions of the user run inside of each other."""
+    return sum(1 for _ in _users(sys._getframe(1)))
+
+
 def reachable(live: Iterable[str] | None, function: types.FunctionType | None = None) -> Names:
-    """What can be read: by the live names of the frame that runs, the function's outer ones, and those of callers."""
+    """What can be read: by the live names of the frame that runs, the function's outer ones, and those of callers.
+
+    And results of calls that a statement has not used yet.
+    """
     found = Names()
+    trace = current()
+    if trace is not None and trace.kin is not None:
+        found.add(trace.kin.held())
     if function is not None:
         found.add(value for _, value in variables_of(function))
     for depth, frame in enumerate(_users(sys._getframe(1))):
@@ -91,4 +102,6 @@ def snapshot_around(trace: Trace, frame: dict[str, Any], function: types.Functio
         for path, container in callers.containers():
             if trace.kin.knows(container):
                 snapshot.add(container, path)
+        for position, value in enumerate(trace.kin.held()):
+            snapshot.add(value, f"result {position}")
     return snapshot

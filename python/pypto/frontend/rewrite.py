@@ -190,6 +190,12 @@ class _Rewriter(ast.NodeTransformer):
         node.test = self._located(self._call(RUNTIME, "truth", ast.Constant("assert"), node.test), node.test)
         return node
 
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        self.generic_visit(node)
+        if node.value is not None and not isinstance(node.value, ast.Constant):
+            node.value = self._located(self._call(RUNTIME, "returned", node.value), node.value)
+        return node
+
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         settled = self._settled(node)
         if not isinstance(node.target, ast.Name) or node.target.id not in self.uncertain:
@@ -267,7 +273,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        if len(node.ops) == 1 or self._binds(*node.comparators):
+        is_identity = isinstance(node.ops[0], ast.Is | ast.IsNot) and not isinstance(node.comparators[0], ast.Constant)
+        if (len(node.ops) == 1 and not is_identity) or self._binds(*node.comparators):
             return node
         names: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]
         rest = [self._located(self._lambda(value), value) for value in node.comparators]

@@ -199,13 +199,17 @@ class Tensor(Linked, TensorMethods):
                 "name in the body, or write it into a tensor declared before",
             )
 
-        if self._gone_key is not None:
-            self._trace.facts.linked.add(self._gone_key)
-            raise Retrace
+        self.check_kept()
         if self._gone:
             raise trace_error(ValueError, self._gone)
         if self._taken:
             self._trace.facts.read.add(self._taken)
+            raise Retrace
+
+    def check_kept(self) -> None:
+        """Starts over with links when it was given up, as nobody seemed to use it any more."""
+        if self._gone_key is not None:
+            self._trace.facts.linked.add(self._gone_key)
             raise Retrace
 
     def use(self) -> int:
