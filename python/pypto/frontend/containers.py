@@ -21,6 +21,7 @@ _LEAVES = (
     int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
     types.CodeType, TensorLike, type(None),
 )  # fmt: skip
+_ARRAYS = frozenset({"torch", "numpy"})
 _MAX_OBJECTS = 20000
 _MAX_ARRAY_BYTES = 1 << 20
 
@@ -84,7 +85,8 @@ class Change(NamedTuple):
 class Snapshot:
     """The contents of all containers reachable from some values, and the outer variables of functions."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, arrays: bool = True) -> None:
+        self._arrays = arrays  # whether the contents of arrays are looked at
         self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
         self._functions: dict[types.FunctionType, list[tuple[str, Any]]] = {}
         self.owner: Any = None  # the FunctionRuntime whose loop or branch has made the snapshot
@@ -99,7 +101,8 @@ class Snapshot:
             if isinstance(item, types.FunctionType):
                 self._add_captured(item, name, stack)
                 continue
-            parts = parts_of(item)
+            is_array = type(item).__module__.partition(".")[0] in _ARRAYS
+            parts = None if is_array and not self._arrays else parts_of(item)
             if parts is None:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
@@ -139,6 +142,23 @@ class Snapshot:
     def places(self) -> dict[str, tuple[Any, Any]]:
         """Container and key of every element, by path."""
         return {f"{path}[{key!r}]": (item, key) for item, parts, path in self._seen.values() for key, _ in parts}
+
+    def restore(self) -> None:
+        """Gives lists, dicts and objects of the user back what they held."""
+        for item, before, _ in self._seen.values():
+            after = parts_of(item) or []
+            if len(after) == len(before) and all(
+                same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
+            ):
+                continue
+            if isinstance(item, list):
+                item[:] = [element for _, element in before]
+            elif isinstance(item, dict):
+                item.clear()
+                item.update(before)
+            elif isinstance(getattr(item, "__dict__", None), dict):
+                for key, element in before:
+                    object.__setattr__(item, key, element)
 
     def changes(self) -> Iterator[Change]:
         """Elements that are not what they were; those that cannot be put back have no key."""

@@ -174,6 +174,8 @@ def watch(trace: tracer.Trace, function: types.FunctionType) -> None:
     code = function.__code__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     runtime = cells[RUNTIME].cell_contents if RUNTIME in cells else None
+    if runtime is None and trace.outer is not None:
+        trace.outer.add_function(function)
     is_inside = is_lambda(function) and trace.has_line(code.co_filename, code.co_firstlineno)
     for scope in trace.scopes:
         if scope.watchers is None:

@@ -51,6 +51,11 @@ def _names_of(frame: types.FrameType) -> dict[str, Any]:
     return {name: value for name, value in frame.f_locals.items() if not name.startswith("_pypto_")}
 
 
+def _globals_of(frame: types.FrameType) -> dict[str, Any]:
+    """The globals that the code of a frame names."""
+    return {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+
+
 def _users(frame: types.FrameType | None) -> Iterator[types.FrameType]:
     """The frames of the user, from the innermost one to the kernel's own."""
     while frame is not None and frame.f_code.co_name != KERNEL_FRAME:
@@ -88,6 +93,7 @@ def reachable(live: Iterable[str] | None, function: types.FunctionType | None = 
         names = _names_of(frame)
         read = _live_in(frame) if depth else live
         found.add(names.values() if read is None else [names[name] for name in read if name in names])
+        found.add(_globals_of(frame).values())
     return found
 
 
@@ -97,7 +103,7 @@ def snapshot_around(trace: Trace, frame: dict[str, Any], function: types.Functio
     if trace.kin is not None:
         callers = Snapshot()
         for depth, caller in enumerate(list(_users(sys._getframe(1)))[1:]):
-            for name, value in _names_of(caller).items():
+            for name, value in (_globals_of(caller) | _names_of(caller)).items():
                 callers.add(value, f"{name} in call {depth}")
         for path, container in callers.containers():
             if trace.kin.knows(container):

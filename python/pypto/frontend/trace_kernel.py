@@ -11,6 +11,7 @@ from pypto.config import scopes
 from pypto.errors import ERROR_CODES, CompileError, FeError, PyptoError, PyptoGeneralError, fe_error, typed
 from pypto.frontend import helpers, tracer
 from pypto.frontend.checks import check_kernel
+from pypto.frontend.containers import Snapshot
 from pypto.frontend.elements import undo
 from pypto.frontend.floats import FloatScalar
 from pypto.frontend.liveness import stores_of
@@ -104,13 +105,17 @@ class PreparedKernel:
         for _ in range(MAX_RETRACES):
             if len(facts.prints) != prints:  # what was found otherwise goes by counters that outputs change
                 facts, prints = Facts(prints=facts.prints), len(facts.prints)
-            trace = Trace(self.function.__name__, facts)
+            trace, is_done = Trace(self.function.__name__, facts), False
+            trace.outer = Snapshot(arrays=False)
+            trace.outer.add_function(self.function)
             token = tracer.enter(trace)
             try:
                 with scopes.kernel_scope(request.settings.node):
                     self._run_kernel(trace, request)
                     if not trace.starts_over:
-                        return trace, trace.builder.finish()
+                        program = trace.builder.finish()
+                        is_done = True
+                        return trace, program
             except Retrace:
                 continue
             except PyptoError as error:
@@ -127,6 +132,9 @@ class PreparedKernel:
                 raise self._wrap(error, trace) from error
             finally:
                 undo(trace)
+                if not is_done:
+                    trace.outer.restore()
+                trace.outer = None
                 tracer.leave(token)
         raise trace_error(
             RuntimeError,

@@ -154,6 +154,7 @@ class Trace:
         self.prints: PrintRecorder | None = None  # where values are shown
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
+        self.outer: Any = None  # snapshot of what the kernel and its helpers find outside of them
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far

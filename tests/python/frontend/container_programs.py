@@ -23,6 +23,8 @@ import pypto
 class Box:
     t: object
 
+SHARED = [3, 4]
+
 def choose(condition, a, b):
     if condition > 0:
         return a

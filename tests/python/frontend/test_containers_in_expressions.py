@@ -235,6 +235,12 @@ def test_helpers_change_containers_of_their_callers(tmp_path, lines):
     follows(tmp_path, START + textwrap.dedent(lines).strip() + END)
 
 
+@pytest.mark.parametrize("change", ["L[0] = 9", "put(L, 9)", "for i in pypto.loop(2):\n    put(L, L[0] + i)"])
+@pytest.mark.parametrize("binding", ["if n[0] > 0:\n    L = SHARED", "for i in pypto.loop(n[0]):\n    L = SHARED"])
+def test_a_global_container(tmp_path, binding, change):
+    follows(tmp_path, f"L = [1, 2]\n{binding}\n{change}\nout[0:4] = x * L[0]\nout[4:8] = x * SHARED[0] + SHARED[1]")
+
+
 def test_elements_that_do_not_go_together(tmp_path):
     start = "L = [x * 2.0, None]\nM = [x * 3.0, 's']\nif n[0] > 0:\n    L = M\nL[1] = 4\n"
     follows(tmp_path, start + "out[0:4] = L[0] * L[1]\nout[4:8] = M[0]")
