@@ -15,6 +15,8 @@ from pypto.frontend.rewrite import RUNTIME
 from pypto.frontend.symbolic import static_int
 from pypto.frontend.tracer import Trace
 
+_OF_THE_FRAME = (dir, vars, eval, exec, globals, locals, super)  # look at the frame that calls them
+
 
 class _Put(NamedTuple):
     """An element of another container that takes a value under a condition."""
@@ -48,6 +50,8 @@ def watched(trace: Trace, function: Any, caller: types.FunctionType) -> Any:
     plain = getattr(function, "__func__", function)
     is_traced = isinstance(plain, types.FunctionType) and RUNTIME in plain.__code__.co_freevars
     module = getattr(function, "__module__", None) or ""
+    if function in _OF_THE_FRAME:
+        return function
     if is_traced or module.partition(".")[0] == "pypto" or type(getattr(function, "__self__", None)) in (list, dict):
         return function
     is_own = isinstance(plain, types.FunctionType)

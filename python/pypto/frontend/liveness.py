@@ -8,7 +8,7 @@ those are called; everywhere if a function is used in another way than by a call
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 Names = frozenset[str]
@@ -138,6 +138,15 @@ def _set_at_end(node: ast.stmt) -> set[str]:
     return names - {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
 
 
+def _header_lines(node: ast.AST) -> Iterator[int]:
+    """Lines of what a compound statement evaluates itself, without the statements in it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr | ast.pattern):
+            yield from range(child.lineno, (child.end_lineno or child.lineno) + 1)
+        elif not isinstance(child, ast.stmt):
+            yield from _header_lines(child)
+
+
 class Liveness:
     """Live names of one function. `flows` maps each `for` and `if` node to its FlowNames."""
 
@@ -150,14 +159,17 @@ class Liveness:
         self._block(function.body, live_at_end | self._always)
 
     def by_line(self) -> dict[int, Names]:
-        """Names that can be read after a call has begun, by the lines of plain statements."""
+        """Names that can be read after a call has begun, by the lines of plain statements alone."""
         found: dict[int, Names] = {}
+        headers: set[int] = set()
         for node, after in self.live.items():
             if isinstance(node, _PLAIN):
                 names = (after - _set_at_end(node)) | self._reads(node)
                 for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                     found[line] = found.get(line, EMPTY) | names
-        return found
+            else:
+                headers.update(_header_lines(node))
+        return {line: names for line, names in found.items() if line not in headers}
 
     def _reads(self, node: ast.AST | None) -> set[str]:
         """Names that an expression can read, and those that the functions that it calls can."""

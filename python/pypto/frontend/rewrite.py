@@ -32,7 +32,7 @@ from pypto.frontend.source import Source
 RUNTIME = "_pypto_rt"
 _INNER = "_pypto_inner"
 _MADE = "_pypto_made"  # a parameter that tells lambdas made here from those of the source
-_VALUE = "_value"  # begins the names of what an assignment has still to set
+_VALUE = ".value"  # no name of a user; begins those of what an assignment has still to set
 _Node = TypeVar("_Node", bound=ast.expr)
 
 
@@ -221,7 +221,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._placed([settled], node)[0]
 
     def _one_by_one(self, node: ast.Assign, targets: list[ast.expr]) -> list[ast.stmt]:
-        """`a[0], b[0] = v, w` as `_value0, _value1 = v, w`, `a[0] = _value0`, `b[0] = _value1`."""
+        """`a[0], b[0] = v, w` as `.value0, .value1 = v, w`, `a[0] = .value0`, `b[0] = .value1`."""
         live = self.live.get(node, EMPTY) | loads_of(node.targets[0])
         names = [f"{_VALUE}{position}" for position in range(len(targets))]
         change = may_change(ast.Expr(node.value))
