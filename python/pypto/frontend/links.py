@@ -25,6 +25,9 @@ _MOST_PATHS = 64  # to other objects that are looked at one by one
 _MOST_OBJECTS = 256  # that one write goes to
 
 
+Paths = list[tuple["Tensor", Conditions]]
+
+
 class Link(NamedTuple):
     """One end of a link."""
 
@@ -52,11 +55,13 @@ class Linked:
         if other is self:
             return
         self._links = (*self._links, Link(other, conditions, to_older=True))
+        self._trace.linked.clear()
         other._links = (*other._links, Link(cast("Tensor", self), conditions, to_older=False))
         self._scope.linked.append(self)
 
     def unlink(self) -> None:
         """Nothing stands for the object any more."""
+        self._trace.linked.clear()
         for link in self._links:
             link.other._links = tuple(each for each in link.other._links if each.other is not self)
         self._links = ()
@@ -64,6 +69,7 @@ class Linked:
     def may_be(self, other: Tensor, reason: str) -> None:
         """Notes that Python might have `other` here; writing into this one would have to be seen there."""
         if all(each is not other for each in self._may_be):
+            self._trace.linked.clear()
             self._may_be = (*self._may_be, other)
         self._thaw = tuple(dict.fromkeys((*self._thaw, *other._thaw)))
         self.forbid_writes(reason)
@@ -100,6 +106,12 @@ class Linked:
 
     def identities(self) -> dict[int, Tensor]:
         """This object and all that it may be, by id."""
+        known = self._trace.linked.get(id(self))
+        if known is None:
+            known = self._trace.linked[id(self)] = self._identities()
+        return known
+
+    def _identities(self) -> dict[int, Tensor]:
         found: dict[int, Tensor] = {}
         open_ends: list[Any] = [self]
         while open_ends:
@@ -110,16 +122,22 @@ class Linked:
                 open_ends += [other for other in near if id(other) not in found]
         return found
 
-    def paths(self, inner: Scope | None = None) -> list[tuple[Tensor, Conditions]]:
+    def paths(self, inner: Scope | None = None) -> Paths:
         """Objects that this one may be, with the conditions, once for each way that leads there, if these are few.
 
         No way leads through a newer object to another older one: whether those two are one was known before. With the
         scope `inner` the ways lead through objects that were made there only.
         """
-        found = list(itertools.islice(self._ways(inner, (), (), True), _MOST_PATHS + 1))
-        return found if len(found) <= _MOST_PATHS else self._reached(inner)
+        if not self._links:
+            return []
+        known, key = self._trace.linked, (id(self), inner, self._trace.scope)
+        if key not in known:
+            found = list(itertools.islice(self._ways(inner, (), (), True), _MOST_PATHS + 1))
+            known[key] = self, found if len(found) <= _MOST_PATHS else self._reached(inner)
+        paths: Paths = known[key][1]
+        return paths
 
-    def _reached(self, inner: Scope | None) -> list[tuple[Tensor, Conditions]]:
+    def _reached(self, inner: Scope | None) -> Paths:
         """The same with one condition for each object, which holds where one of the ways leads there."""
         me: Any = self
         found: dict[int, tuple[Tensor, Any]] = {id(self): (me, 1)}

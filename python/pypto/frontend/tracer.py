@@ -156,6 +156,7 @@ class Trace:
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
         self.outer: Any = None  # snapshot of what the kernel and its helpers find outside of them
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
+        self.linked: dict[Any, Any] = {}  # what was found of tensors that may be others, until links change
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
         self.starts_over = False  # facts were found that change what was traced before
