@@ -34,8 +34,9 @@ std::shared_ptr<const program::Image> RandomChain(DType dtype, uint64_t seed, in
   const auto spread = [&](uint32_t storage) {
     return leaf.Strided(storage, maker.Const(0), {columns * gap, gap}, {rows, columns}, {});
   };
-  std::vector<ValueRef> values = {
-      spread(x), spread(y), leaf.Access(row), leaf.Access(column), LeafMaker::Float(0.5), LeafMaker::Float(0.7)};
+  constexpr double kNumbers[] = {0.7, 0.5, -4};  // no BF16 value, one, and a product with it is one
+  const ValueRef number = LeafMaker::Float(kNumbers[seed % 3]);
+  std::vector<ValueRef> values = {spread(x), spread(y), leaf.Access(row), leaf.Access(column), number};
   for (int i = 0; i < 12; ++i) {
     const auto any = [&] { return values[random() % values.size()]; };
     const ValueRef first = values[random() % 2 == 0 ? values.size() - 1 : random() % 2];

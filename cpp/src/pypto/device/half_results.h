@@ -5,8 +5,8 @@
 
 namespace pypto::device {
 
-// Whether what `op` gives is an FP16 or BF16 value anyway, because it picks one of its operands or changes a sign, and
-// all of them are values of that dtype.
+// Whether what `op` gives is an FP16 or BF16 value anyway, because it picks one of its operands, changes a sign or
+// doubles a BF16 value some times, and all of them are values of that dtype.
 bool GivesHalves(const LeafProgram& program, const OpProgram& op);
 
 }  // namespace pypto::device
