@@ -6,6 +6,7 @@ The tracer puts values of its own into such containers; all of them are put back
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +22,16 @@ def _put(container: Any, key: Any, value: Any) -> None:
     if isinstance(container, list | dict):
         container[key] = value
     else:
-        setattr(container, key, value)
+        object.__setattr__(container, key, value)
 
 
-def _can_put(container: Any) -> bool:
-    return isinstance(container, list | dict) or isinstance(getattr(container, "__dict__", None), dict)
+def _can_put(container: Any, key: Any) -> bool:
+    is_slot = isinstance(getattr(type(container), str(key), None), types.MemberDescriptorType)
+    return (
+        isinstance(container, list | dict)
+        or isinstance(getattr(container, "__dict__", None), dict)
+        or (is_slot and type(container).__module__ != "builtins")
+    )
 
 
 def _is_carried(value: Any) -> bool:
@@ -79,7 +85,8 @@ class Elements:
         for change in snapshot.changes():
             if (id(change.container), change.key) in known:
                 continue
-            if change.key is None or not (_can_put(change.container) and _can_carry(change.old, change.new)):
+            is_known_kind = change.key is not None and _can_carry(change.old, change.new)
+            if not is_known_kind or not _can_put(change.container, change.key):
                 return change.path
             found.append(change)
         if not found:

@@ -23,6 +23,25 @@ import pypto
 class Box:
     t: object
 
+@dataclass(slots=True)
+class Slot:
+    t: object
+
+@dataclass
+class Held:
+    _t: object
+
+    @property
+    def t(self):
+        return self._t
+
+    @t.setter
+    def t(self, value):
+        self._t = value
+
+    def add(self, value):
+        self._t = self._t + value
+
 SHARED = [3, 4]
 
 def choose(condition, a, b):

@@ -241,6 +241,59 @@ def test_a_global_container(tmp_path, binding, change):
     follows(tmp_path, f"L = [1, 2]\n{binding}\n{change}\nout[0:4] = x * L[0]\nout[4:8] = x * SHARED[0] + SHARED[1]")
 
 
+OBJECT_BINDINGS = [
+    "if n[0] > 0:\n    L = M",
+    "for i in pypto.loop(n[0]):\n    L, M = M, L\n    L.t = L.t + 1.0",
+]
+OBJECT_CHANGES = [
+    "L.t = x * 7.0",
+    'setattr(L, "t", x * 7.0)',
+    "for j in pypto.loop(2):\n    M.t = L.t + 1.0",
+    "if n[0] > 1:\n    M.t = x",
+    "K = {'a': L}\nK['a'].t = x * 8.0",
+    "N = [L, M]\nN[0], N[1] = N[1], N[0]\nN[0].t = x * 9.0",
+]
+
+
+@pytest.mark.parametrize("change", OBJECT_CHANGES)
+@pytest.mark.parametrize("binding", OBJECT_BINDINGS)
+@pytest.mark.parametrize("kind", ["Slot", "Held"])
+def test_attributes_of_dataclasses(tmp_path, kind, binding, change):
+    start = f"L = {kind}(x * 2.0)\nM = {kind}(x * 3.0)\n{binding}\n"
+    follows(tmp_path, f"{start}{change}\nout[0:4] = L.t\nout[4:8] = M.t")
+
+
+def test_a_method_changes_the_object_of_another_name(tmp_path):
+    body = """
+    L = Held(x * 2.0)
+    M = Held(x * 3.0)
+    for i in pypto.loop(n[0]):
+        L, M = M, L
+        L.add(x)
+    M.add(x * 2.0)
+    out[0:4] = L.t
+    out[4:8] = M.t
+    """
+    follows(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "for k in range(5):\n    L[0] = L[0] + M[0]\n    if k == 3:\n        break\n    M[1] = L[1] + k",
+        "k = 0\nwhile k < 3:\n    L[0] = L[0] + M[0]\n    L[1] = L[1] + k\n    k += 1",
+        "for k, v in enumerate(L):\n    M[k] = v + M[k]",
+        "for a, b in zip(L, M):\n    L[0] = x * a + x * b\n    M[1] = 6",
+        "K = [a for a in (L, M)]\nK[0][0] = x * 5.0\nK[1][1] = 7",
+        "(K := L)[0] = x * 5.0",
+        "assert put(L, x * 5.0) is None",
+        "def f(v, c=M):\n    c[0] = c[0] + v\nf(x)\nL[0] = L[0] * 2.0\nf(x)",
+    ],
+)
+def test_statements_of_python(tmp_path, lines):
+    follows(tmp_path, START + "if n[0] > 0:\n    L = M\n" + lines + END)
+
+
 def test_elements_that_do_not_go_together(tmp_path):
     start = "L = [x * 2.0, None]\nM = [x * 3.0, 's']\nif n[0] > 0:\n    L = M\nL[1] = 4\n"
     follows(tmp_path, start + "out[0:4] = L[0] * L[1]\nout[4:8] = M[0]")
