@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
-from pypto.frontend.elements import Elements
+from pypto.frontend.elements import IN_A_BRANCH, Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.links import Condition
-from pypto.frontend.maybe import Maybe, choose, join, split
+from pypto.frontend.maybe import Maybe, Reason, choose, join, split
 from pypto.frontend.reach import snapshot_around
 from pypto.frontend.rewrite import FlowMeta
-from pypto.frontend.structures import Structures, are_alike, is_container
+from pypto.frontend.structures import Structures, are_alike, elements_of
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Retrace, TensorFact, require
@@ -61,12 +61,13 @@ class BranchFlow:
         self.names: dict[str, Any] = {}
         runtime.refuse_escape(meta, "an if on a symbolic condition")
         around = functools.partial(snapshot_around, self.trace, frame, runtime.function)
-        self._elements = Elements(self.trace, self.ordinal, around)
+        self._elements = Elements(self.trace, self.ordinal, around, IN_A_BRANCH)
         self._structures = Structures(self.trace, self.ordinal)
         self._entry = self._with_elements(frame)
         names = {*(meta.names.assigned & meta.names.live_after), *self._elements.paths}
         self._merged = sorted((names - self._structures.names) | self._structures.paths)
         self._then: dict[str, Any] = {}
+        self._bound: list[dict[str, Any]] = []  # whether names of containers are bound behind either branch
         self._variables: dict[str, Tensor] = {}
         self._given_up: dict[str, Tensor] = {}  # by name: what it was before the branches, if it may be that still
         self._lent: set[str] = set()  # parameters whose own memory takes what a branch binds to their names
@@ -100,6 +101,8 @@ class BranchFlow:
         scope = self.trace.push(kind, self.runtime.source.place(self.meta.node))
         scope.watchers = snapshot_around(self.trace, self._entry, self.runtime.function)
         scope.watchers.owner = self.runtime
+        scope.settled = functools.partial(self._elements.settled, scope.watchers)
+        self.trace.sides.append((self.ordinal, kind))
 
     def _with_elements(self, frame: dict[str, Any]) -> dict[str, Any]:
         """A frame with the elements that are merged under names of their own."""
@@ -107,7 +110,10 @@ class BranchFlow:
         return frame | self._structures.values(frame)
 
     def then(self) -> bool:
-        """The first branch is always traced."""
+        """The first branch is always traced, except by a trace that does without it."""
+        if (self.ordinal, "then") in self.trace.facts.skipped:
+            self.end_then(self._entry)
+            return False
         return True
 
     def end_then(self, frame: dict[str, Any]) -> None:
@@ -126,6 +132,9 @@ class BranchFlow:
                 known = self._first_bound(name)
                 value = Maybe(name, UNBOUND, 0, self._reason()) if known is None else known
             self.names[name] = value
+        if (self.ordinal, "else") in self.trace.facts.skipped:
+            self.end_otherwise(self._entry)
+            return False
         return True
 
     def _loop(self) -> LoopFlow | None:
@@ -146,20 +155,17 @@ class BranchFlow:
         self._structures.relate(self.condition)
         self._elements.take(self.names)
         self._structures.refresh()
+        for name in self._structures.names & self.names.keys():
+            bound = choose(self.condition, *(side[name] for side in self._bound))
+            self.names[name] = join(name, self.names[name], bound, self._reason())
         self._give_up()
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
         self.runtime.settle_all()
         frame = self._with_elements(frame)
         self._structures.add_side(frame)
-        changed = self._elements.check(self.trace.scope.watchers)
-        if changed is not None:
-            raise self.runtime.error(
-                ValueError,
-                f"{changed} changes in a branch on a symbolic condition; Python containers and objects are fixed "
-                "while the kernel runs. Write into the tensor instead (x[:] = value), or bind the value to a name",
-                self.meta,
-            )
+        self._bound.append({name: split(frame.get(name, UNBOUND), UNBOUND)[1] for name in self._structures.names})
+        self._elements.check(self.trace.scope.watchers, functools.partial(self.runtime.error, meta=self.meta))
         values = {name: frame.get(name, UNBOUND) for name in self._merged}
         held = {name: split(value, UNBOUND)[0] for name, value in values.items()}
         tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
@@ -173,6 +179,7 @@ class BranchFlow:
         carry.link_aliases(tensors, {**tensors, **self._variables}, self._condition(), self.trace.scope)
         carry.move_all(self.trace, moves)
         self.trace.pop()
+        self.trace.sides.pop()
         return values
 
     def _condition(self) -> Condition:
@@ -219,24 +226,23 @@ class BranchFlow:
         for side in (a, b):
             if isinstance(side, Unusable):
                 return side
-        is_lost = any(isinstance(side, Maybe) and side.is_lost for side in (a, b))
         (a, bound_a), (b, bound_b) = split(a, UNBOUND), split(b, UNBOUND)
-        if (a is UNBOUND) != (b is UNBOUND) and is_container(b if a is UNBOUND else a):
-            loop = self._loop()
-            is_lost |= loop is not None and loop.loses(name)
         value = self._merge_values(name, a, b)
         if isinstance(value, Unusable):
             return value
-        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason(), is_lost=is_lost)
+        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason())
 
-    def _reason(self) -> str:
-        line = self.trace.line_in_kernel(self.runtime.source.place(self.meta.node)) or self.meta.node.lineno
-        return f"is bound only in one branch of the if at line {line}"
+    def _reason(self) -> Reason:
+        return Reason("is bound only in one branch of the if at line {}", (self.runtime.source.place(self.meta.node),))
 
     def _merge_values(self, name: str, a: Any, b: Any) -> Any:
         """One value for both branches; UNBOUND gives way."""
         if a is UNBOUND or b is UNBOUND:
             value = b if a is UNBOUND else a
+            elements = elements_of(name, value).values()
+            if any(isinstance(each, Tensor) and not self.trace.is_open(each.scope) for each in elements):
+                self._structures.note(name, value)
+                raise Retrace
             return self._merge_tensors(name, value, value) if isinstance(value, Tensor) else value
         if carry.same_value(a, b):
             return a

@@ -23,16 +23,16 @@ UNBOUND = object()
 class Unusable(NoValue):
     """Stands for a name that has no value here; using it is an error that says why."""
 
-    __slots__ = ("_name", "_reason")
+    __slots__ = ("_name", "reason")
     _name: str
-    _reason: str
+    reason: str
 
     def __init__(self, name: str, reason: str) -> None:
         object.__setattr__(self, "_name", name)
-        object.__setattr__(self, "_reason", reason)
+        object.__setattr__(self, "reason", reason)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise trace_error(NameError, f"'{self._name}' {self._reason}. Instead: bind it before")
+        raise trace_error(NameError, f"'{self._name}' {self.reason}. Instead: bind it before")
 
     __getattr__ = __setattr__ = __call__ = __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __neg__ = __invert__ = _refuse
@@ -42,12 +42,14 @@ class Unusable(NoValue):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<no value: '{self._name}' {self._reason}>"
+        return f"<no value: '{self._name}' {self.reason}>"
 
 
 def kind_of(value: Any) -> str:
     """A value in words, for errors."""
-    if value is UNBOUND or isinstance(value, Unusable):
+    if isinstance(value, Unusable):
+        return f"what {value.reason}"
+    if value is UNBOUND:
         return "unbound"
     if isinstance(value, Tensor):
         return f"a tensor {value.describe()}"

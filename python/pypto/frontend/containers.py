@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pypto.frontend.arrays import contents
+from pypto.frontend.maybe import split
 from pypto.frontend.rewrite import RUNTIME
-from pypto.frontend.tracer import TensorLike
+from pypto.frontend.tracer import NoValue, TensorLike
 
 _LEAVES = (
     int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
-    types.CodeType, TensorLike, type(None),
+    types.CodeType, TensorLike, NoValue, type(None),
 )  # fmt: skip
 _ARRAYS = frozenset({"torch", "numpy"})
 _MAX_OBJECTS = 20000
@@ -139,6 +140,15 @@ class Snapshot:
         """Paths and containers."""
         yield from ((path, item) for item, _, path in self._seen.values())
 
+    def path_of(self, value: Any) -> str | None:
+        """The path of a container that is among them."""
+        found = self._seen.get(id(value))
+        return None if found is None else found[2]
+
+    def find(self, path: str) -> Any:
+        """The container at a path; None where there is none."""
+        return next((item for item, _, name in self._seen.values() if name == path), None)
+
     def places(self) -> dict[str, tuple[Any, Any]]:
         """Container and key of every element, by path."""
         return {f"{path}[{key!r}]": (item, key) for item, parts, path in self._seen.values() for key, _ in parts}
@@ -193,7 +203,7 @@ def same_element(a: Any, b: Any) -> bool:
 def snapshot_of(frame: dict[str, Any], function: types.FunctionType) -> Snapshot:
     """Containers that a frame and its function can reach."""
     snapshot = Snapshot()
-    names = {name: value for name, value in frame.items() if not name.startswith("_pypto_")}
+    names = {name: split(value, None)[0] for name, value in frame.items() if not name.startswith("_pypto_")}
     for name, value in sorted(names.items(), key=lambda each: isinstance(each[1], types.FunctionType)):
         snapshot.add(value, name)
     snapshot.add_function(function)

@@ -48,7 +48,7 @@ def conv(
     dims = source.dim - 2
     shape, taps = list(source.static_shape("conv()")), list(kernel.static_shape("conv()"))
     sound = 1 <= dims <= 3 and len(taps) == len(shape) and source.dtype == kernel.dtype and dtype in _FLOATS
-    channels = taps[0] if transposed else taps[1] * groups
+    channels = -1 if not sound else taps[0] if transposed else taps[1] * groups
     if not sound or source.dtype not in _FLOATS or shape[1] != channels or taps[0] % groups:
         layout = "[C, O / groups, ...]" if transposed else "[O, C / groups, ...]"
         raise trace_error(

@@ -7,15 +7,16 @@ The tracer puts values of its own into such containers; all of them are put back
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from pypto.frontend.containers import Snapshot
+from pypto.frontend.containers import Change, Snapshot
 from pypto.frontend.floats import is_number
 from pypto.frontend.maybe import load
+from pypto.frontend.places import trace_error
 from pypto.frontend.structures import are_alike
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import Trace
+from pypto.frontend.tracer import Retrace, Trace
 
 
 def _put(container: Any, key: Any, value: Any) -> None:
@@ -43,17 +44,27 @@ def _can_carry(old: Any, new: Any) -> bool:
     return (_is_carried(old) and _is_carried(new)) or are_alike(old, new)
 
 
+def _root(path: str) -> str:
+    """A path without what its change is."""
+    return path.partition(" (its length")[0]
+
+
 def undo(trace: Trace) -> None:
     """Gives all containers back what they held before the trace."""
     while trace.replaced:
         _put(*trace.replaced.pop())
 
 
+_FIXED = "Python containers and objects are fixed while the kernel runs. Write into the tensor instead (x[:] = value)"
+IN_A_LOOP = f"changes in a pypto.loop; {_FIXED}, or bind the value to a name of its own"
+IN_A_BRANCH = f"changes in a branch on a symbolic condition; {_FIXED}, or bind the value to a name"
+
+
 class Elements:
     """Those of one loop or branch. Made from the containers that can be reached when it begins."""
 
-    def __init__(self, trace: Trace, ordinal: int, snapshot: Callable[[], Snapshot]) -> None:
-        self._trace, self._ordinal = trace, ordinal
+    def __init__(self, trace: Trace, ordinal: int, snapshot: Callable[[], Snapshot], text: str) -> None:
+        self._trace, self._ordinal, self._text = trace, ordinal, text
         wanted = trace.facts.elements.get(ordinal, ())
         places = snapshot().places() if wanted else {}
         self._places = {path: place for path, place in places.items() if path in wanted}
@@ -78,23 +89,40 @@ class Elements:
             if path in names:
                 _put(container, key, load(names.pop(path)))
 
-    def check(self, snapshot: Snapshot) -> str | None:
-        """The path of a change that cannot be followed; those that were not known and can be are in the next trace."""
+    def _new_changes(self, snapshot: Snapshot) -> Iterator[Change]:
         known = {(id(container), key) for container, key in self._places.values()}
-        found = []
         for change in snapshot.changes():
-            if (id(change.container), change.key) in known:
-                continue
-            is_known_kind = change.key is not None and _can_carry(change.old, change.new)
-            if not is_known_kind or not _can_put(change.container, change.key):
+            if (id(change.container), change.key) not in known:
+                yield change
+
+    def refused(self, snapshot: Snapshot) -> str | None:
+        """The path of a change that cannot be followed."""
+        for change in self._new_changes(snapshot):
+            if change.key is None or not (
+                _can_put(change.container, change.key) and _can_carry(change.old, change.new)
+            ):
                 return change.path
-            found.append(change)
-        if not found:
-            return None
+        return None
+
+    def settled(self, snapshot: Snapshot) -> None:
+        """Behind a statement: refuses the change there that an earlier trace found at the end of the block."""
+        changed = self.refused(snapshot)
+        if changed is not None and _root(changed) == self._trace.facts.changed:
+            raise trace_error(ValueError, f"{changed} {self._text}")
+
+    def check(self, snapshot: Snapshot, error: Callable[[type[ValueError], str], Exception]) -> None:
+        """Refuses changes that cannot be followed; those that were not known and can be are in the next trace."""
+        changed = self.refused(snapshot)
+        if changed is not None:
+            if self._trace.facts.changed != _root(changed):
+                self._trace.facts.changed = _root(changed)  # to find the statement
+                raise Retrace
+            raise error(ValueError, f"{changed} {self._text}")
+        found = list(self._new_changes(snapshot))
         for change in found:
             self._trace.replaced.append((change.container, change.key, change.old))
             _put(change.container, change.key, change.old)
-        wanted = self._trace.facts.elements.setdefault(self._ordinal, set())
-        wanted |= {change.path for change in found}
-        self._trace.starts_over = True
-        return None
+        if found:
+            wanted = self._trace.facts.elements.setdefault(self._ordinal, set())
+            wanted |= {change.path for change in found}
+            self._trace.starts_over = True

@@ -11,6 +11,7 @@ from typing import Any
 from pypto.errors import PyptoError
 from pypto.frontend import branches, following, helpers, logic, loopflow, symbolic
 from pypto.frontend.branches import BranchFlow, ConcreteBranch
+from pypto.frontend.liveness import last_store
 from pypto.frontend.loops import Loop
 from pypto.frontend.maybe import load
 from pypto.frontend.places import Place, syntax_error, trace_error
@@ -64,8 +65,11 @@ class FunctionRuntime:
             )
 
     def place_of(self, meta: FlowMeta, name: str) -> Place:
-        """The last assignment of `name` in a loop or branch, or the statement itself."""
-        return self.source.place(meta.names.stores.get(owner(name), meta.node))
+        """The last assignment of `name` (also "state['acc']") in a loop or branch, or the statement itself."""
+        stores, name = meta.names.stores, owner(name)
+        if name and name not in stores:
+            stores[name] = last_store(meta.node, name)
+        return self.source.place(stores[name] if name else meta.node)
 
     def error(self, kind: type[BaseException], message: str, meta: FlowMeta, name: str = "") -> PyptoError:
         """An error at the last assignment of `name`, or at the statement itself."""
@@ -79,7 +83,11 @@ class FunctionRuntime:
         Without `follows` the statement may have read a container after the change.
         """
         trace = current()
-        if trace is not None and trace.kin is not None:
+        if trace is None:
+            return
+        if trace.facts.changed and trace.scope.settled is not None:
+            trace.scope.settled()
+        if trace.kin is not None:
             trace.kin.let_go(depth())
             following.settle(trace, live, self.function, follows=follows)
 
@@ -106,6 +114,8 @@ class FunctionRuntime:
             return loopflow.LoopFlow(self, self.metas[key], iterable, frame)
         if isinstance(iterable, TensorLike):
             raise trace_error(TypeError, "Tensors are not iterable; use pypto.loop over x.shape[0] and slices of x")
+        if isinstance(iterable, SymbolicScalar):
+            raise trace_error(TypeError, "a symbolic integer is not iterable; use `for i in pypto.loop(n)`")
         return PlainFor(iterable)
 
     def if_(self, key: int, condition: Any, frame: dict[str, Any]) -> BranchFlow | ConcreteBranch:

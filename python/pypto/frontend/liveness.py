@@ -68,6 +68,26 @@ def stores_of(nodes: Sequence[ast.AST]) -> dict[str, ast.AST]:
     return visitor.found
 
 
+def last_store(node: ast.AST, path: str) -> ast.AST:
+    """The last statement inside that sets an element or attribute such as "state['acc']"; the node itself if none does.
+
+    If none sets just this one, the last that sets another of the same name.
+    """
+    found = node
+    root = path.partition("[")[0].partition(".")[0]
+    is_exact = False
+    for each in ast.walk(node):
+        if not isinstance(each, ast.Subscript | ast.Attribute) or not isinstance(each.ctx, ast.Store | ast.Del):
+            continue
+        base: ast.AST = each
+        while isinstance(base, ast.Subscript | ast.Attribute):
+            base = base.value
+        exact = ast.unparse(each) == path
+        if isinstance(base, ast.Name) and base.id == root and exact >= is_exact:
+            found, is_exact = each, exact
+    return found
+
+
 def _loads(node: ast.AST | None) -> set[str]:
     """Names that an expression or a nested function can read from the frame around it."""
     if node is None:

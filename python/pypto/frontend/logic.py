@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from pypto.frontend import carry, symbolic
 from pypto.frontend.choices import choose_value
@@ -19,8 +19,10 @@ from pypto.frontend.sameness import is_not_same, is_same
 from pypto.frontend.structures import are_alike
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, to_expr
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import TensorFact, TensorLike, Trace, require
+from pypto.frontend.tracer import Retrace, TensorFact, TensorLike, Trace, require
 
+_OPERAND = "operand"  # what operands are among the sides that are open
+_SKIPPED = object()  # an operand that this trace does without
 _CHOSEN = "chosen"  # names what a conditional expression of tensors gives
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -54,9 +56,13 @@ def when(condition: SymbolicScalar, operand: Callable[[], Any]) -> Any:
     trace = require("a condition")
     ordinal = trace.next_flow()
     floating = trace.facts.lazy.get(ordinal)
+    if (ordinal, _OPERAND) in trace.facts.skipped:
+        return _SKIPPED
     if floating is None:
         before = trace.effects
+        trace.sides.append((ordinal, _OPERAND))
         value = operand()
+        trace.sides.pop()
         if trace.effects != before:
             trace.facts.lazy[ordinal] = is_float(value)
             trace.starts_over = True
@@ -66,7 +72,9 @@ def when(condition: SymbolicScalar, operand: Callable[[], Any]) -> Any:
     trace.build("set_slots", [(slot, nothing)])
     trace.build("begin_if", to_expr(trace, condition, "a condition"))
     trace.push("then")
+    trace.sides.append((ordinal, _OPERAND))
     value = operand()
+    trace.sides.pop()
     is_number = is_float(value) or isinstance(value, SymbolicScalar) or symbolic.as_int(value) is not None
     if is_number:
         expr = float_expr(trace, value) if floating else to_expr(trace, value, "a condition")
@@ -105,6 +113,8 @@ def compare(operators: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> 
     result: Any = True
     for name, other in zip(operators, rest, strict=True):
         right = when(result, other) if is_symbolic(result) else other()
+        if right is _SKIPPED:
+            break
         step = _COMPARE[name](left, right)
         if not is_symbolic(step) and not truth(step):
             return step
@@ -124,6 +134,9 @@ def select(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     if fact is not None:
         return _choose_tensors(trace, ordinal, fact, condition, (if_true, if_false))
     sides = when(condition, if_true), when(~condition, if_false)
+    if any(side is _SKIPPED for side in sides):
+        known = [side for side in sides if side is not _SKIPPED]
+        return known[0] if known else _skip_around(trace)
     if all(isinstance(side, Tensor) for side in sides) and sides[0].describe() == sides[1].describe():
         return carry.note_bound(trace, ordinal, _CHOSEN, sides[0])
     if are_alike(*sides):
@@ -144,6 +157,17 @@ def select(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     code = EXPRESSION_OPERATORS["select"]
     made = trace.build("make_expr", code, to_expr(trace, condition, "a conditional expression"), *exprs)
     return FloatScalar._wrap(trace, made, "a conditional expression")
+
+
+def _skip_around(trace: Trace) -> NoReturn:
+    """Both operands read a name before it is bound: so does the block around them."""
+    facts = trace.facts
+    loops = {(ordinal, "loop") for ordinal, _ in facts.sought}
+    if (not trace.sides or trace.sides[-1] in loops) and facts.error is not None:
+        trace.starts_over = False
+        raise facts.error
+    facts.skipped.add(trace.sides[-1])
+    raise Retrace
 
 
 def _choose_tensors(
@@ -187,6 +211,8 @@ def _choose_tensors(
 
 def _condition(value: Any) -> Any:
     """A right operand of `and` or `or` behind a symbolic one."""
+    if value is _SKIPPED:
+        return 0
     if isinstance(value, bool | SymbolicScalar) or symbolic.as_int(value) is not None:
         return value
     raise trace_error(

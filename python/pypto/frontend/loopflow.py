@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import CarriedMove, Unusable
-from pypto.frontend.elements import Elements
+from pypto.frontend.elements import IN_A_LOOP, Elements
+from pypto.frontend.first_bound import FirstBound
 from pypto.frontend.floats import FloatScalar, is_number
 from pypto.frontend.loop_aliases import LoopAliases
 from pypto.frontend.loop_kin import LoopKin
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
 
 
-class LoopFlow(LoopAliases):
+class LoopFlow(LoopAliases, FirstBound):
     """One execution of a `for` statement over a pypto.loop. Made by rewritten code."""
 
     def __init__(self, runtime: FunctionRuntime, meta: FlowMeta, loop: Loop, frame: dict[str, Any]) -> None:
@@ -41,7 +42,7 @@ class LoopFlow(LoopAliases):
         self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place
         names = meta.names
         around = functools.partial(snapshot_around, self.trace, frame, runtime.function)
-        self._elements = Elements(self.trace, self.ordinal, around)
+        self._elements = Elements(self.trace, self.ordinal, around, IN_A_LOOP)
         self._structures = Structures(self.trace, self.ordinal)
         self._structures.start_from(frame | self._elements.values())
         paths = set(self._elements.paths)
@@ -49,6 +50,7 @@ class LoopFlow(LoopAliases):
         self._live_after = self._structures.with_elements(names.live_after | paths)
         self._entry = frame = self._with_elements(frame)
         carried = names.assigned & (names.live_at_head | names.live_after)
+        self._leaves = self._structures.paths
         self._carried = self._structures.with_elements(carried | paths) - self._structures.names
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
@@ -57,6 +59,7 @@ class LoopFlow(LoopAliases):
         self._kin = LoopKin(self.trace, self.ordinal, self._numbers)
         self._kin.begin(self._structures.held(frame), around)
         self._fixed: dict[str, Any] = {}  # values that an iteration must leave as they are
+        self._constants: dict[str, Any] = {}
         self._last: dict[str, Any] = {}  # values of names that the body binds first
         self._heads: dict[str, Tensor] = {}
         self._held: list[Tensor] = []  # so that their ids stay theirs
@@ -92,7 +95,7 @@ class LoopFlow(LoopAliases):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
             if isinstance(value, float | FloatScalar) and name in self._live_at_head:
                 self.trace.facts.numbers[(self.ordinal, name)] = True
-            if self._numbers.carries(name) and (bound == 0 or is_number(value)):
+            if self._numbers.carries(name) and (static_int(bound) == 0 or is_number(value)):
                 self._numbers.begin(name, value if is_number(value) else 0)
                 self._begin_flag(name, bound)
             elif isinstance(value, Tensor):
@@ -111,8 +114,17 @@ class LoopFlow(LoopAliases):
                     self._begin_valid(name, self._variables[name].shape_exprs())
                     self._first.add(name)
                     self._begin_flag(name, 0)
+                elif name in self._leaves:
+                    self._fixed[name] = self._structures.element(name)
+                else:
+                    self._begin_constant(name)
+            elif static_int(bound) != 1:
+                self._constants[name] = value
+                self._begin_flag(name, bound)
             else:
                 self._fixed[name] = value
+        for name in sorted(self._structures.names):
+            self._begin_flag(name, self._bound(name))
         self._links.begin_pairs()
         self._numbers.store_entry()
 
@@ -155,32 +167,13 @@ class LoopFlow(LoopAliases):
         builder = self.trace.builder
         return self.trace.scope.loop in builder.expr_loops(expr) or bool(builder.expr_slots(expr))
 
-    def first_bound(self, name: str, value: Any) -> Any:
-        """What stands for a name that a branch reads before anything has bound it, and the other has bound: a later
-        iteration may have a value. None where the loop does not carry it."""
-        value = split(value, carry.UNBOUND)[0]
-        if name not in self._carried & self._live_at_head or name in self._variables or name in self._fixed:
-            return None
-        if isinstance(value, Tensor):
-            return carry.note_bound(self.trace, self.ordinal, name, value)
-        if not is_number(value) or self._numbers.carries(name):
-            return None
-        self._numbers.note(name, value, value)
-        return value
-
-    def loses(self, name: str) -> bool:
-        """Whether a name that was not bound before the loop can be read in a later iteration than it was bound in."""
-        return name in self._carried & self._live_at_head and name not in self._variables and name not in self._fixed
-
     def _begin_flag(self, name: str, bound: Any) -> None:
         """Follows whether the name is bound, where that depends on the running kernel."""
+        if name in self._leaves:
+            return  # as its container
         read_unbound = static_int(bound) == 0 and name in self._live_at_head
         if static_int(bound) is None or read_unbound or (self.ordinal, name) in self.trace.facts.flags:
             self._numbers.begin_flag(name, bound)
-
-    def _reason(self) -> str:
-        line = self.trace.line_in_kernel(self.runtime.source.place(self.meta.node)) or self.meta.node.lineno
-        return f"is bound only in the loop at line {line}, which may not run at all"
 
     # Iteration.
 
@@ -188,7 +181,7 @@ class LoopFlow(LoopAliases):
         certain = False
         for number, section in enumerate(self.loop.sections()):
             count = section.trip_count()
-            if count == 0:
+            if count == 0 or (self.ordinal, "loop") in self.trace.facts.skipped:
                 continue
             certain = certain or (count or 0) > 0
             yield from self._section(number, section)
@@ -206,7 +199,9 @@ class LoopFlow(LoopAliases):
         index = SymbolicScalar._wrap(trace, expr)
         scope.watchers = snapshot_around(trace, self._entry, self.runtime.function)
         scope.watchers.owner = self.runtime
+        scope.settled = functools.partial(self._elements.settled, scope.watchers)
         trace.loops.append(self)
+        trace.sides.append((self.ordinal, "loop"))
         self._numbers.open_section()
         for body in range(section.repeat):
             self._is_last_body = body + 1 == section.repeat
@@ -215,6 +210,7 @@ class LoopFlow(LoopAliases):
             yield (position, section.extent) if self.loop.pairs else position
         trace.pop()
         trace.loops.pop()
+        trace.sides.pop()
         trace.build("end_loop")
         self._ran = True
 
@@ -226,7 +222,7 @@ class LoopFlow(LoopAliases):
             each.unlink()
         scope.linked.clear()
         for name, variable in self._variables.items():
-            if name not in self._first or self._numbers.has_flag(name):
+            if name not in self._first or self._numbers.has_flag(name) or name in self._leaves:
                 head = self._alias(scope, name, variable)
                 head.set_valid(self._numbers.valid(name, variable.valid_exprs()))
                 if name not in self._first and name not in self._written and name not in self._links:
@@ -234,16 +230,24 @@ class LoopFlow(LoopAliases):
                     self._held.append(head)
                 self._links.open_body(name, head)
                 self._heads[name] = head
-                self.names[name] = self._numbers.flagged(name, head, self._reason())
+                self.names[name] = self._numbers.flagged(name, head, self._reason_at_head(name))
         for name in self._numbers.names():
-            self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason())
+            self.names[name] = self._numbers.flagged(name, self._numbers.value(name), self._reason_at_head(name))
+        for name, value in self._constants.items():
+            flagged = self._numbers.flagged(name, value, self._reason_at_head(name))
+            self.names[name] = value if isinstance(value, Unusable) else flagged
+        if self._bodies == 1:
+            self._await_bindings()
         self._links.open_pairs(self._heads)
         self._take()
         self._kin.open_body(self._structures.made)
+        for name in self._structures.names & self.names.keys():
+            self.names[name] = self._numbers.flagged(name, self.names[name], self._reason_at_head(name))
 
     def _take(self) -> None:
         """Puts elements that are carried under names of their own back into their containers."""
-        self._structures.take(self.names)
+        wanted = {name for name in self._structures.names & self._live_at_head if self._numbers.has_flag(name)}
+        self._structures.take(self.names, wanted)
         self._elements.take(self.names)
         self._structures.refresh()
 
@@ -257,29 +261,48 @@ class LoopFlow(LoopAliases):
         self.runtime.settle_all()
         frame = self._with_elements(frame)
         for name in self._structures.others(frame):
-            self._refuse_change(name, self._entry[name], frame.get(name, carry.UNBOUND))
+            self._refuse_change(name, self._structures[name], frame.get(name, carry.UNBOUND))
+        for name in self._structures.names:
+            self._numbers.end_flag(name, split(frame.get(name, carry.UNBOUND), carry.UNBOUND)[1])
         self._kin.end(self._structures.held(frame), functools.cache(self._read_later))
-        changed = self._elements.check(self.trace.scope.watchers)
-        if changed is not None:
-            raise self.runtime.error(
-                ValueError,
-                f"{changed} changes in a pypto.loop; Python containers and objects are fixed while the kernel runs. "
-                "Write into the tensor instead (x[:] = value), or bind the value to a name of its own",
-                self.meta,
-            )
-        moves: list[CarriedMove] = []
+        self._elements.check(self.trace.scope.watchers, functools.partial(self.runtime.error, meta=self.meta))
+        moves = list(self._end_variables(frame))
+        self._end_numbers(frame)
+        for name, value in self._fixed.items():
+            if name not in self._leaves or name in frame:
+                self._check_fixed(name, value, frame.get(name, carry.UNBOUND))
+        for name, value in self._constants.items():
+            self._end_constant(name, value, frame.get(name, carry.UNBOUND))
+        self._end_exploring(frame)
+        self._note_first_bindings(frame)
+        self._check_aliases(frame)
+        carry.move_all(self.trace, moves)
+        if self._is_last_body:
+            self._numbers.store()
+
+    def _end_variables(self, frame: dict[str, Any]) -> Iterator[CarriedMove]:
         for name, variable in self._variables.items():
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
-            self._numbers.end_flag(name, bound)
+            if name in self._leaves:
+                if value is carry.UNBOUND:  # as the container
+                    continue
+            else:
+                self._numbers.end_flag(name, bound)
             if isinstance(value, Tensor) and value is not variable:
                 self._end_valid(name, variable, value)
             head = self._heads.get(name)
             if value is not variable and (head is None or value is not head or head.id != variable.id):
                 place = self.runtime.place_of(self.meta, name)
-                moves.append(CarriedMove(variable, self._new_value(name, variable, value), place))
+                yield CarriedMove(variable, self._new_value(name, variable, value), place)
+
+    def _end_numbers(self, frame: dict[str, Any]) -> None:
         for name in self._numbers.names():
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
-            self._numbers.end_flag(name, bound)
+            if name in self._leaves:
+                if value is carry.UNBOUND:
+                    continue
+            else:
+                self._numbers.end_flag(name, bound)
             if not self._numbers.end(name, value):
                 raise self.runtime.error(
                     TypeError,
@@ -287,13 +310,6 @@ class LoopFlow(LoopAliases):
                     self.meta,
                     name,
                 )
-        for name, value in self._fixed.items():
-            self._check_fixed(name, value, frame.get(name, carry.UNBOUND))
-        self._note_first_bindings(frame)
-        self._check_aliases(frame)
-        carry.move_all(self.trace, moves)
-        if self._is_last_body:
-            self._numbers.store()
 
     def _read_later(self) -> Names:
         """What can be read in a later iteration or behind the loop, apart from the names that are carried."""
@@ -309,29 +325,6 @@ class LoopFlow(LoopAliases):
             self._structures.note(name, before)
             return
         self._refuse_change(name, before, after)
-
-    def _refuse_change(self, name: str, before: Any, after: Any) -> None:
-        what = f"from {carry.kind_of(before)} to {carry.kind_of(after)}"
-        hint = "compute it from the loop index, or keep it in a tensor or a number"
-        raise self.runtime.error(
-            ValueError,
-            f"'{name}' changes in a pypto.loop {what} and is read in a later iteration or after the loop; only "
-            f"tensors, numbers and containers of one make are carried from one iteration to the next. Instead: {hint}",
-            self.meta,
-            name,
-        )
-
-    def _note_first_bindings(self, frame: dict[str, Any]) -> None:
-        targets = carry.target_names(self.meta.node)
-        live_at_head = self._live_at_head
-        for name in sorted(self._carried - set(self._variables) - set(self._fixed) - set(self._numbers.names())):
-            value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
-            if isinstance(value, Tensor):
-                self._stand_ins[name] = carry.note_bound(self.trace, self.ordinal, name, value)
-            lasting = isinstance(value, SymbolicScalar | FloatScalar) or name in live_at_head
-            if is_number(value) and name not in targets and (lasting or static_int(bound) != 1):
-                self._numbers.note(name, value, value)
-            self._last[name] = value
 
     # After the loop.
 
@@ -355,12 +348,17 @@ class LoopFlow(LoopAliases):
         self._links.leave_pairs(self._variables)
         self._take()
         self._kin.leave(self._structures.made)
+        for name in self._structures.names & self.names.keys():
+            self._leave_name(name, self.names[name], certain or static_int(self._bound(name)) == 1)
+        for name in self._constants if self._ran else ():
+            if name in live:
+                self._leave_name(name, self._constants[name], certain)
         for name, value in self._last.items():
-            if value is carry.UNBOUND or isinstance(value, Unusable):
+            if name not in live or isinstance(value, Unusable):
                 continue
-            if name not in live:
-                continue
-            if isinstance(value, SymbolicScalar):
+            if value is carry.UNBOUND:
+                self._leave_unbound(name)
+            elif isinstance(value, SymbolicScalar):
                 reason = f"is a symbolic value of the loop at line {line} and has no value after it"
                 self.names[name] = Unusable(name, reason)
             else:

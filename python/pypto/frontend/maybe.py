@@ -5,9 +5,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pypto.frontend.places import trace_error
+from pypto.frontend.places import Place, trace_error
 from pypto.frontend.symbolic import SymbolicScalar, static_int, to_expr
-from pypto.frontend.tracer import require
+from pypto.frontend.tracer import Trace, require
+
+
+class Reason(NamedTuple):
+    """Why a name may be unbound: "is bound only at line {}" and the places, by lines of the file or of the kernel."""
+
+    text: str
+    places: tuple[Place, ...]
+
+    def in_file(self) -> str:
+        """For an error that shows the source."""
+        return self.text.format(*(place.line for place in self.places))
+
+    def in_kernel(self, trace: Trace) -> str:
+        """For a fault, which counts lines from the `def`."""
+        return self.text.format(*(trace.line_in_kernel(place) or place.line for place in self.places))
 
 
 class Maybe(NamedTuple):
@@ -16,20 +31,17 @@ class Maybe(NamedTuple):
     name: str
     value: Any
     bound: Any  # 1 where the name is bound: an int or a symbolic integer
-    reason: str  # "is bound only in …"
-    is_lost: bool = False  # an earlier iteration may have bound it, to a container, which the loop does not keep
+    reason: Reason
+    loop: Any = None  # whose later iterations may find the name bound
 
     def resolve(self) -> Any:
         """The value; the kernel faults here when the name was never bound."""
         known = static_int(self.bound)
         if known == 0:
-            raise trace_error(NameError, f"'{self.name}' {self.reason}. Instead: bind it before")
-        if known is None and self.is_lost:
-            raise trace_error(
-                NameError,
-                f"'{self.name}' {self.reason}, to a container that later iterations of the pypto.loop do not find in "
-                "it. Instead: bind it before the loop",
-            )
+            error = trace_error(NameError, f"'{self.name}' {self.reason.in_file()}. Instead: bind it before")
+            if self.loop is not None:
+                self.loop.explore(self.name, error)
+            raise error
         if known is None:
             trace = require("a name")
             expr = to_expr(trace, self.bound, self.name)
@@ -37,7 +49,8 @@ class Maybe(NamedTuple):
                 trace.scope.checked.add((self.name, expr))
                 line = trace.line_in_kernel()
                 used = "" if line is None else f" at line {line}"
-                trace.build("check", expr, f"'{self.name}' is used{used} and was never bound: it {self.reason}")
+                reason = self.reason.in_kernel(trace)
+                trace.build("check", expr, f"'{self.name}' is used{used} and was never bound: it {reason}")
         return self.value
 
 
@@ -53,10 +66,10 @@ def split(value: Any, unbound: object) -> tuple[Any, Any]:
     return value, 0 if value is unbound else 1
 
 
-def join(name: str, value: Any, bound: Any, reason: str, *, is_lost: bool = False) -> Any:
+def join(name: str, value: Any, bound: Any, reason: Reason) -> Any:
     """The opposite of split."""
     known = static_int(bound)
-    return value if known is not None and known != 0 else Maybe(name, value, bound, reason, is_lost)
+    return value if known is not None and known != 0 else Maybe(name, value, bound, reason)
 
 
 def choose(condition: SymbolicScalar, a: Any, b: Any) -> Any:

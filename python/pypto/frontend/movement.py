@@ -203,7 +203,7 @@ _SCATTER_MODES = {None: 0, "add": 1, "multiply": 2}
 def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Tensor:
     """X with src (a tensor or a number) written at indices along a dim, as torch.scatter."""
     target, indices = to_tensor_argument(x, "scatter()"), to_tensor_argument(index, "scatter()")
-    if reduce not in _SCATTER_MODES:
+    if reduce not in tuple(_SCATTER_MODES):
         raise trace_error(ValueError, f"scatter(): reduce is None, 'add' or 'multiply', got {reduce!r}")
     inputs = [target, indices, src, _SCATTER_MODES[reduce]]
     return emit("_scatter", inputs, axis=to_dim(dim, target.dim, "scatter()"))
@@ -212,7 +212,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Te
 def scatter_(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Tensor:
     """The same into x itself; returns x."""
     target, indices = to_tensor_argument(x, "scatter_()"), to_tensor_argument(index, "scatter_()")
-    if reduce not in _SCATTER_MODES:
+    if reduce not in tuple(_SCATTER_MODES):
         raise trace_error(ValueError, f"scatter_(): reduce is None, 'add' or 'multiply', got {reduce!r}")
     axis, reach = to_dim(dim, target.dim, "scatter_()"), indices.static_shape("scatter_()")
     _update(target, "_scatter", [indices, src, _SCATTER_MODES[reduce]], _Reach([axis], reach, exact=False), axis=axis)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.frontend.floats import float_expr, is_float, number_of
-from pypto.frontend.maybe import join
+from pypto.frontend.maybe import Reason, join
 from pypto.frontend.symbolic import SymbolicScalar, as_int, static_int, to_expr, to_symbolic
 from pypto.frontend.tracer import Trace
 
@@ -126,11 +126,11 @@ class CarriedNumbers:
         """The number at the start of the present body."""
         return self._now[name]
 
-    def flagged(self, name: str, value: Any, reason: str) -> Any:
+    def flagged(self, name: str, value: Any, reason: Reason) -> Any:
         """A value at the start of the present body, with whether its name is bound."""
         return join(name, value, self._now[name + "?"], reason) if self.has_flag(name) else value
 
-    def left(self, name: str, value: Any, reason: str) -> Any:
+    def left(self, name: str, value: Any, reason: Reason) -> Any:
         """A value behind the loop, with whether its name is bound."""
         return join(name, value, number_of(self._trace, self._cells[name + "?"], name, floating=False), reason)
 

@@ -138,9 +138,8 @@ class _Rewriter(ast.NodeTransformer):
         body = self._visit_all(node.body)
         end = ast.Expr(self._call(flow, "end", self._frame()))
         self._placed([end], node)
-        opening = ast.Assign(
-            [self._name(flow, store=True)], self._call(RUNTIME, "for_", ast.Constant(key), iterable, self._frame())
-        )
+        begin = self._located(self._call(RUNTIME, "for_", ast.Constant(key), iterable, self._frame()), node.iter)
+        opening = ast.Assign([self._name(flow, store=True)], begin)
         carried = names.assigned & (names.live_at_head | names.live_after)
         loop = ast.For(node.target, self._name(flow), [*self._placed(self._take(flow, carried), node), *body, end], [])
         return self._placed([opening, loop, *self._take(flow, names.assigned & names.live_after)], node)
@@ -150,9 +149,8 @@ class _Rewriter(ast.NodeTransformer):
         names = self.flows[node]
         flow = f"_pypto_flow{key}"
         test = self.visit(node.test)
-        opening = ast.Assign(
-            [self._name(flow, store=True)], self._call(RUNTIME, "if_", ast.Constant(key), test, self._frame())
-        )
+        begin = self._located(self._call(RUNTIME, "if_", ast.Constant(key), test, self._frame()), node.test)
+        opening = ast.Assign([self._name(flow, store=True)], begin)
         parts: list[ast.stmt] = [opening]
         branches = (("then", node.body, EMPTY), ("otherwise", node.orelse, names.assigned))
         for word, statements, restored in branches:

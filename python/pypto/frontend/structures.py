@@ -13,10 +13,11 @@ import itertools
 from collections.abc import Collection
 from typing import Any
 
+from pypto.frontend.carry import UNBOUND, Unusable
 from pypto.frontend.kin import Kin
-from pypto.frontend.maybe import Maybe, load, split
+from pypto.frontend.maybe import Maybe, split
 from pypto.frontend.symbolic import SymbolicScalar
-from pypto.frontend.tracer import Trace
+from pypto.frontend.tracer import NoValue, Trace
 
 _OF = " of "
 
@@ -28,7 +29,7 @@ def owner(name: str) -> str:
 
 def parts_of(value: Any) -> list[tuple[str, Any]] | None:
     """Steps to the elements of a container, and the elements; None for what is no container."""
-    if isinstance(value, Maybe):
+    if isinstance(value, Maybe | NoValue):
         return None
     if type(value) is list or isinstance(value, tuple):
         return [(f"[{index}]", element) for index, element in enumerate(value)]
@@ -82,6 +83,11 @@ def is_container(value: Any) -> bool:
     return parts_of(value) is not None
 
 
+def elements_of(name: str, value: Any) -> dict[str, Any]:
+    """Elements of what a name holds, by names such as "[0] of state"."""
+    return {f"{path}{_OF}{name}": element for path, element in (flatten(value) or {}).items()}
+
+
 def _rebuild(template: Any, elements: dict[str, Any], path: str = "") -> Any:
     parts = parts_of(template)
     if parts is None:
@@ -98,6 +104,12 @@ def containers_in(value: Any) -> list[Any]:
     return inner if isinstance(value, tuple) else [value, *inner]
 
 
+def held(frame: dict[str, Any], name: str) -> Any:
+    """The value of a name that may be bound on some paths only; UNBOUND where it is on none."""
+    value = split(frame.get(name, UNBOUND), UNBOUND)[0]
+    return UNBOUND if isinstance(value, Unusable) else value
+
+
 class Structures:
     """Those of one loop or branch."""
 
@@ -109,8 +121,11 @@ class Structures:
 
     def start_from(self, entry: dict[str, Any]) -> None:
         """Elements that nobody binds anew are those of `entry`; names that hold something else there are left out."""
+        values = {name: held(entry, name) for name in self._templates}
         self._templates = {
-            name: entry[name] for name, noted in self._templates.items() if are_alike(noted, entry.get(name))
+            name: noted if values[name] is UNBOUND else values[name]
+            for name, noted in self._templates.items()
+            if (values[name] is UNBOUND and name.isidentifier()) or are_alike(noted, values[name])
         }
 
     def held(self, frame: dict[str, Any]) -> dict[str, Any]:
@@ -137,27 +152,37 @@ class Structures:
 
     def values(self, frame: dict[str, Any]) -> dict[str, Any]:
         """What the elements are now, by name; none of a name that holds a container of another make."""
-        held: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         for name, template in self._templates.items():
-            if are_alike(template, frame.get(name)):
-                held |= {f"{path}{_OF}{name}": element for path, element in (flatten(frame[name]) or {}).items()}
-        return held
+            value = held(frame, name)
+            if are_alike(template, value):
+                found |= elements_of(name, value)
+        return found
 
     def others(self, frame: dict[str, Any]) -> list[str]:
         """Names that hold something of another make."""
-        return [name for name, template in self._templates.items() if not are_alike(template, frame.get(name))]
+        values = {name: held(frame, name) for name in self._templates}
+        return [name for name, value in values.items() if value is not UNBOUND and not are_alike(self[name], value)]
+
+    def __getitem__(self, name: str) -> Any:
+        """A container of the make of a name, whose elements are those that nobody binds anew."""
+        return self._templates[name]
+
+    def element(self, path: str) -> Any:
+        """An element of those containers."""
+        return elements_of(owner(path), self[owner(path)])[path]
 
     def refresh(self) -> None:
         """The tracer has put values into containers."""
         if self._trace.kin is not None:
             self._trace.kin.refresh()
 
-    def take(self, names: dict[str, Any]) -> None:
-        """Makes containers of the elements in a table of names."""
+    def take(self, names: dict[str, Any], wanted: Collection[str] = ()) -> None:
+        """Makes containers of the elements in a table of names; those that are wanted in any case."""
         for name, template in self._templates.items():
             elements = {path: f"{path}{_OF}{name}" for path in flatten(template) or {}}
-            found = {path: load(names.pop(element)) for path, element in elements.items() if element in names}
-            if found or not elements:
+            found = {path: split(names.pop(element), None)[0] for path, element in elements.items() if element in names}
+            if found or not elements or name in wanted:
                 names[name] = _rebuild(template, found)
                 self.made[name] = names[name]
 

@@ -117,10 +117,12 @@ class PreparedKernel:
                         is_done = True
                         return trace, program
             except Retrace:
-                continue
+                facts = trace.facts
             except PyptoError as error:
                 if trace.starts_over:
                     continue
+                if trace.facts.error is not None and isinstance(error, NameError):
+                    raise trace.facts.error from None
                 if isinstance(error, CompileError) and error.column is None and error.lineno:
                     self._relocate(error, trace)
                 if isinstance(error, FeError) and not isinstance(error, CompileError):
@@ -129,6 +131,8 @@ class PreparedKernel:
             except Exception as error:
                 if trace.starts_over:
                     continue
+                if trace.facts.error is not None and isinstance(error, NameError):
+                    raise trace.facts.error from None
                 raise self._wrap(error, trace) from error
             finally:
                 undo(trace)

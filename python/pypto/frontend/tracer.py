@@ -68,8 +68,10 @@ class Facts:
     moved: dict[Ordinal, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
     prints: list[Any] = field(default_factory=list)  # outputs of each place that shows values
     lazy: dict[int, bool] = field(default_factory=dict)  # operands of conditions that read: whether floating
+    changed: str = ""  # a container that a loop or branch changes and must not
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     structures: dict[int, dict[str, Any]] = field(default_factory=dict)  # names bound anew to containers of one make
+    constants: dict[tuple[int, str], tuple[str, Any]] = field(default_factory=dict)  # that a loop binds names to first
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
     linked: set[tuple[int, str]] = field(default_factory=set)  # those whose tensor of before a branch has more names
@@ -78,6 +80,12 @@ class Facts:
     pairs: set[tuple[int, str, str]] = field(default_factory=set)  # of such names that may have one tensor
     kept: set[tuple[int, str]] = field(default_factory=set)  # parameters that one of two branches binds anew
     read: set[str] = field(default_factory=set)  # parameters whose old contents are used after a branch binds them anew
+
+    # Of a trace that only looks for what the body of a loop binds to a name that it reads before, in a branch or loop:
+    skipped: set[tuple[int, str]] = field(default_factory=set)  # branches and loops that read it
+    sought: set[tuple[int, str]] = field(default_factory=set)  # loops and names
+    before: Facts | None = None  # the facts of the other traces
+    error: Exception | None = None  # for a name that is not bound after all
 
     def follow(self, key: tuple[int, str]) -> bool:
         """Notes that what a loop or branch gives to a name is written into; the second time that the tensor of before
@@ -113,7 +121,18 @@ class Tiles:
 class Scope:
     """An open block of the program: the kernel, a loop body or a branch. Options set in it end with it."""
 
-    __slots__ = ("bounds", "checked", "kind", "linked", "loop", "options_before", "place", "step", "watchers")
+    __slots__ = (
+        "bounds",
+        "checked",
+        "kind",
+        "linked",
+        "loop",
+        "options_before",
+        "place",
+        "settled",
+        "step",
+        "watchers",
+    )
 
     def __init__(self, kind: str, place: Place | None = None) -> None:
         self.kind = kind
@@ -125,6 +144,7 @@ class Scope:
         self.bounds: tuple[Any, Any, Any] | None = None  # original start, stop, step of a loop
         self.step: Any = None
         self.watchers: Any = None  # snapshot of containers, for loops and branches
+        self.settled: Callable[[], None] | None = None  # looks for changes of them behind a statement
 
 
 @dataclass(frozen=True)
@@ -153,6 +173,7 @@ class Trace:
         self.symbols: dict[str, int] = {}  # expressions of named dims and of int parameters
         self.prints: PrintRecorder | None = None  # where values are shown
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
+        self.sides: list[tuple[int, str]] = []  # loops and branches that are open: their numbers and which branch
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
         self.outer: Any = None  # snapshot of what the kernel and its helpers find outside of them
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin

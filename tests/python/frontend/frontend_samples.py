@@ -28,24 +28,32 @@ def line_of(function, text: str) -> int:
     raise AssertionError(f"{text!r} is not in the kernel")
 
 
-def refuse(kernel, at: str, *texts: str, kind: type = ValueError) -> None:
-    """Compiling fails with these texts, of this kind, at the line that holds `at`."""
+def refuse(kernel, at: str, *texts: str, kind: type = ValueError) -> pypto.CompileError:
+    """Compiling fails with these texts, of this kind, at the first place in the kernel that reads `at`.
+
+    With « in it that is where the error points.
+    """
     with pytest.raises(pypto.CompileError) as caught:
         ir.compile(kernel)
-    assert isinstance(caught.value, kind)
+    error = caught.value
+    assert isinstance(error, kind)
     for text in texts:
-        assert text in str(caught.value)
-    assert caught.value.lineno == line_of(kernel, at)
-    shown = str(caught.value).splitlines()
-    mark = next(number for number, line in enumerate(shown) if line.strip() == "^")
-    text, column = shown[mark - 1], shown[mark].index("^")
-    assert text[column : column + 1].strip() and text.lstrip() in _source_line(caught.value)
-    assert f"line {caught.value.lineno}, column {caught.value.column + 1}" in str(caught.value)
+        assert text in str(error)
+    is_at(error, getattr(kernel, "function", kernel).__code__.co_filename, line_of(kernel, at.replace("«", "")), at)
+    return error
 
 
-def _source_line(error: pypto.CompileError) -> str:
-    with open(error.filename, encoding="utf-8") as file:
-        return file.read().splitlines()[error.lineno - 1]
+def is_at(error: pypto.CompileError, filename: str, line: int, at: str) -> None:
+    """An error names a line, and the column where it reads `at`, and shows both with a mark below."""
+    with open(filename, encoding="utf-8") as file:
+        source = file.read().splitlines()[line - 1]
+    column = source.index(at.replace("«", "")) + max(0, at.find("«"))
+    assert (error.filename, error.lineno) == (filename, line)
+    assert error.column == column, f"it points at {source[error.column or 0 :]!r}"
+    where, shown, mark = str(error).splitlines()[-3:]
+    assert where.startswith(f'  File "{filename}", line {line}, column {column + 1}, in ')
+    assert shown == "    " + source.strip()
+    assert mark == " " * (shown.index(source.strip()) + column - len(source) + len(source.lstrip())) + "^"
 
 
 def statements(kernel) -> list[str]:

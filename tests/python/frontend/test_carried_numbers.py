@@ -104,7 +104,7 @@ def test_floats_are_no_conditions():
             if s > 0.2:
                 x[:] = x * s
 
-    refuse(kernel, "if s > 0.2", "'s' is a floating number of each launch", kind=TypeError)
+    refuse(kernel, "s > 0.2", "'s' is a floating number of each launch", kind=TypeError)
 
 
 def test_repeated_bodies_carry_numbers_without_more_roots():

@@ -200,7 +200,7 @@ def test_first_bound_in_the_body():
 
     assert statements(certain)[0] == "  declare %2:y"
     assert statements(certain)[-1] == "  %1:out[:] = %2:y"
-    refuse(index, "x[i : i + 1] = x[1:2]", "'i' is a symbolic value of the loop", kind=NameError)
+    refuse(index, "i + 1] = x[1:2]", "'i' is a symbolic value of the loop", kind=NameError)
 
 
 def test_binding_to_an_outer_tensor():

@@ -4,29 +4,13 @@ import linecache
 
 import pytest
 import torch
-from frontend_samples import line_of
+from frontend_samples import line_of, refuse
 
 import pypto
 from pypto import ir
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor
-
-
-def refuse(kernel, at: str, *texts: str, kind: type = ValueError):
-    """Compiles, and checks class, text and place of the error."""
-    with pytest.raises(pypto.CompileError) as caught:
-        ir.compile(kernel)
-    error = caught.value
-    message = str(error)
-    assert isinstance(error, kind)
-    for text in texts:
-        assert text in message
-    assert error.filename == __file__
-    assert error.lineno == line_of(kernel, at)
-    assert f'File "{__file__}", line {error.lineno}' in message
-    assert at.strip() in message
-    return error
 
 
 def test_for_else():
@@ -56,13 +40,13 @@ def test_variable_arguments():
     def kernel(x: T([4], FP32), *rest):
         x[:] = x + 1
 
-    refuse(kernel, "def kernel", "Unsupported syntax: *rest in the kernel", "name the parameters", kind=SyntaxError)
+    refuse(kernel, "rest):", "Unsupported syntax: *rest in the kernel", "name the parameters", kind=SyntaxError)
 
     @pypto.frontend.jit
     def other(x: T([4], FP32), **rest):
         x[:] = x + 1
 
-    refuse(other, "def other", "Unsupported syntax: **rest in the kernel", kind=SyntaxError)
+    refuse(other, "rest):", "Unsupported syntax: **rest in the kernel", kind=SyntaxError)
 
 
 def test_return_in_the_kernel():
@@ -156,8 +140,8 @@ def test_while_and_assert_on_symbolic_conditions():
     def asserting(x: T([pypto.DYN, 4], FP32)):
         assert x.shape[0] > 3
 
-    refuse(looping, "while n > 0", "while on a symbolic condition", "pypto.loop")
-    refuse(asserting, "assert x.shape[0] > 3", "assert on a symbolic condition", "pypto.loop")
+    refuse(looping, "n > 0:", "while on a symbolic condition", "pypto.loop")
+    refuse(asserting, "x.shape[0] > 3", "assert on a symbolic condition", "pypto.loop")
 
 
 def test_symbolic_values_where_python_needs_numbers():
@@ -180,7 +164,7 @@ def test_loop_in_a_comprehension():
         parts = [x[i : i + 1] for i in pypto.loop(4)]
         x[:] = x + len(parts)
 
-    refuse(kernel, "parts =", "pypto.loop runs only as `for i in pypto.loop(...)`", kind=TypeError)
+    refuse(kernel, "[x[i : i + 1] for", "pypto.loop runs only as `for i in pypto.loop(...)`", kind=TypeError)
 
 
 def test_targets_of_loops():
@@ -194,8 +178,8 @@ def test_targets_of_loops():
         for i, k in pypto.loop(4):
             x[:] = x
 
-    refuse(single, "for i in pypto.loop_unroll(4)", "The target of pypto.loop_unroll must be a pair", kind=SyntaxError)
-    refuse(pair, "for i, k in pypto.loop(4)", "The target of pypto.loop must be one name", kind=SyntaxError)
+    refuse(single, "i in pypto.loop_unroll(4)", "The target of pypto.loop_unroll must be a pair", kind=SyntaxError)
+    refuse(pair, "i, k in pypto.loop(4)", "The target of pypto.loop must be one name", kind=SyntaxError)
 
 
 def test_tensors_have_no_value():
@@ -217,8 +201,8 @@ def test_tensors_have_no_value():
     def length(x: T([4], FP32)):
         x[:] = x * len(x)
 
-    refuse(condition, "if x:", "a tensor has no value while the kernel is traced", kind=TypeError)
-    refuse(iterated, "for row in x", "Tensors are not iterable", kind=TypeError)
+    refuse(condition, "if «x:", "a tensor has no value while the kernel is traced", kind=TypeError)
+    refuse(iterated, "for row in «x:", "Tensors are not iterable", kind=TypeError)
     refuse(compared, "x[:] = x > 3", "got [4] DT_BOOL", kind=TypeError)
     refuse(length, "len(x)", "a tensor has no len()", kind=TypeError)
 
@@ -357,8 +341,8 @@ def test_symbolic_error_texts():
         n = x.shape[0] // 0
         x[0:1] = x[0:1] * n
 
-    refuse(mixed, "n = x.shape[0] + 0.5", "Invalid type.", kind=TypeError)
-    refuse(divided, "n = x.shape[0] // 0", kind=ValueError)
+    refuse(mixed, "x.shape[0] + 0.5", "Invalid type.", kind=TypeError)
+    refuse(divided, "x.shape[0] // 0", kind=ValueError)
 
 
 def test_outside_of_kernels():

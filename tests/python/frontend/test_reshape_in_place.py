@@ -128,6 +128,6 @@ def test_refusals():
     def symbolic(x: T([pypto.DYN, 4], FP32), out: T([4], FP32)):
         out[:] = pypto.reshape(x[0:1], [x.shape[0]])
 
-    refuse(derived, "y = pypto.reshape(part", "not supported for tensors derived from dynamic view")
-    refuse(count, "y = pypto.reshape(x, [15]", "[4, 4] into [15]: the element counts are not known to agree")
-    refuse(symbolic, "out[:] = pypto", "requires integer shape when using non-inplace reshape")
+    refuse(derived, "pypto.reshape(part", "not supported for tensors derived from dynamic view")
+    refuse(count, "pypto.reshape(x, [15]", "[4, 4] into [15]: the element counts are not known to agree")
+    refuse(symbolic, "pypto.reshape(x[0:1]", "requires integer shape when using non-inplace reshape")
