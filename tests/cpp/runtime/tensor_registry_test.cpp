@@ -49,6 +49,45 @@ TEST_F(TensorRegistryTest, FreedClosedForeignAndReusedSayWhy) {
   EXPECT_THAT(WhyDead(*again), HasSubstr("whose worker was closed"));
 }
 
+// The entry of the one that went last stays in place for the next: it must not be seen.
+TEST_F(TensorRegistryTest, AVacantEntryIsNoAllocation) {
+  const TensorRef first = Add(kBase);
+  const TensorRef gone = Add(kBase + 0x1000);
+  registry_.RemoveTensor(*gone);
+  EXPECT_EQ(registry_.size(), 1u);
+  EXPECT_EQ(registry_.NameOf(kBase + 0x1000), "raw buffer");
+  EXPECT_FALSE(registry_.RemoveRaw(kBase + 0x1000).ok());
+  EXPECT_FALSE(registry_.CheckRange("copy", kBase + 0x1000, 1).ok());
+  registry_.RemoveTensor(*gone);  // again
+  EXPECT_EQ(registry_.size(), 1u);
+  // Its memory is part of a larger one by now.
+  registry_.AddRaw(kBase + 0x800, 0x1000);
+  registry_.RemoveTensor(*first);
+  EXPECT_TRUE(registry_.CheckRange("copy", kBase + 0x1000, 16).ok());
+  EXPECT_FALSE(registry_.CheckRange("copy", kBase, 16).ok());
+  registry_.AddRaw(kBase - 0x800, 0x1000);  // over the one that went last
+  EXPECT_TRUE(registry_.CheckRange("copy", kBase + 8, 16).ok());
+  EXPECT_EQ(registry_.size(), 2u);
+  EXPECT_TRUE(registry_.RemoveRaw(kBase + 0x800).ok());
+  EXPECT_EQ(registry_.KillAll().count, 1u);
+  EXPECT_EQ(registry_.size(), 0u);
+}
+
+TEST_F(TensorRegistryTest, OneThatComesAndGoesBesideMany) {
+  std::vector<TensorRef> kept;
+  for (uint64_t i = 0; i < 100; ++i) kept.push_back(Add(kBase + i * 0x1000));
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t address = kBase + 0x800 + static_cast<uint64_t>(i / 2) * 0x4000;
+    const TensorRef tensor = Add(address);
+    EXPECT_TRUE(registry_.CheckRange("copy", address, 512).ok());
+    EXPECT_EQ(registry_.size(), 101u);
+    registry_.RemoveTensor(*tensor);
+    EXPECT_FALSE(registry_.CheckRange("copy", address, 512).ok());
+    EXPECT_EQ(registry_.size(), 100u);
+  }
+  EXPECT_EQ(registry_.KillAll().count, 100u);
+}
+
 TEST_F(TensorRegistryTest, ViewsShareTheLifeOfTheirBase) {
   TensorRef base = Add();
   const TensorRef view = registry_.MakeView(*base, 2, 5);

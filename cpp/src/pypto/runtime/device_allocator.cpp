@@ -74,7 +74,7 @@ Result<uint64_t> DeviceAllocator::Allocate(uint64_t bytes, MemoryKind kind, std:
   if (!address.ok()) return std::move(address).status();
   bytes_[static_cast<size_t>(kind)] += bytes;
   used_ += live.capacity;
-  live_.emplace(*address, std::move(live));
+  AddLive(*address, std::move(live));
   return address;
 }
 
@@ -112,8 +112,18 @@ uint64_t DeviceAllocator::TakePooled(uint64_t bytes) {
   if (address == 0) return 0;
   bytes_[static_cast<size_t>(MemoryKind::kResident)] += bytes;
   used_ += live.capacity;
-  live_.emplace(address, std::move(live));
+  AddLive(address, std::move(live));
   return address;
+}
+
+void DeviceAllocator::AddLive(uint64_t address, Live live) {
+  if (spare_.empty()) {
+    live_.emplace(address, std::move(live));
+    return;
+  }
+  spare_.key() = address;
+  spare_.mapped() = std::move(live);
+  live_.insert(std::move(spare_));
 }
 
 bool DeviceAllocator::ReturnPooled(uint64_t address) {
@@ -127,7 +137,7 @@ bool DeviceAllocator::ReturnPooled(uint64_t address) {
   } else {
     free_large_.emplace(live.capacity, address);
   }
-  live_.erase(found);
+  spare_ = live_.extract(found);
   return true;
 }
 
@@ -197,7 +207,9 @@ Status DeviceAllocator::GiveBack(uint64_t address, uint64_t bytes) {
 }
 
 std::map<uint64_t, DeviceAllocator::Chunk>::iterator DeviceAllocator::ChunkOf(uint64_t address) {
-  return std::prev(chunks_.upper_bound(address));
+  const bool is_last = last_chunk_ != chunks_.end() && address - last_chunk_->first < last_chunk_->second.bytes;
+  if (!is_last) last_chunk_ = std::prev(chunks_.upper_bound(address));
+  return last_chunk_;
 }
 
 Status DeviceAllocator::Free(uint64_t address) {
@@ -220,6 +232,7 @@ void DeviceAllocator::ReturnSmall(uint64_t address, const Live& live) {
 
 Status DeviceAllocator::Trim() {
   Status first;
+  last_chunk_ = chunks_.end();
   for (const auto& [address, bytes] : std::exchange(refused_, {})) first.Attach(GiveBack(address, bytes));
   for (const auto& [capacity, address] : std::exchange(free_large_, {})) first.Attach(GiveBack(address, capacity));
   for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {

@@ -77,6 +77,7 @@ class DeviceAllocator {
   uint64_t TakeFreeSmall(uint64_t capacity);
   uint64_t TakeFreeLarge(uint64_t* capacity);
   void ReturnSmall(uint64_t address, const Live& live);
+  void AddLive(uint64_t address, Live live);
   std::map<uint64_t, Chunk>::iterator ChunkOf(uint64_t address);
   base::Status ExplainShortage(base::Status status, uint64_t asked) const;
   std::string LargestHolders() const;
@@ -89,10 +90,12 @@ class DeviceAllocator {
   uint64_t held_ = 0;  // bytes taken from the library
   uint64_t used_ = 0;  // of them, in live blocks
   std::unordered_map<uint64_t, Live> live_;
+  std::unordered_map<uint64_t, Live>::node_type spare_;  // of the block that the pool took back last
   std::map<uint64_t, Chunk> chunks_;
-  std::vector<std::vector<uint64_t>> free_small_;  // per size class
-  std::multimap<uint64_t, uint64_t> free_large_;   // capacity → address
-  std::map<uint64_t, uint64_t> refused_;           // blocks the library did not take back: address → bytes
+  std::map<uint64_t, Chunk>::iterator last_chunk_ = chunks_.end();  // that was looked for
+  std::vector<std::vector<uint64_t>> free_small_;                   // per size class
+  std::multimap<uint64_t, uint64_t> free_large_;                    // capacity → address
+  std::map<uint64_t, uint64_t> refused_;  // blocks the library did not take back: address → bytes
 };
 
 }  // namespace pypto::runtime

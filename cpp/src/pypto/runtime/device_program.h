@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <cstring>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "pypto/acl/binary.h"
@@ -95,7 +96,15 @@ class ProgramCache {
   const acl::Table& table_;
   DeviceAllocator* allocator_;
   Counters* counters_;
-  std::map<base::Digest, std::unique_ptr<DeviceProgram>> programs_;
+  // A fingerprint is as good as random: part of it serves as its hash.
+  struct DigestHash {
+    size_t operator()(const base::Digest& digest) const noexcept {
+      size_t hash = 0;
+      std::memcpy(&hash, digest.data(), sizeof(hash));
+      return hash;
+    }
+  };
+  std::unordered_map<base::Digest, std::unique_ptr<DeviceProgram>, DigestHash> programs_;
 };
 
 // kInvalidArgument naming both platforms when they differ; kCompile for a traced program on a library that is not the

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <utility>
 
 namespace pypto::runtime {
 
@@ -30,15 +31,24 @@ TensorRef TensorRegistry::AddTensor(uint64_t address, uint64_t bytes, std::span<
 void TensorRegistry::AddRaw(uint64_t address, uint64_t bytes) { Add(address, Entry{bytes, nullptr}); }
 
 void TensorRegistry::Add(uint64_t address, const Entry& entry) {
-  last_added_ = entries_.emplace_hint(after_erased_, address, entry);
+  const auto vacant = std::exchange(vacant_, entries_.end());
+  if (vacant != entries_.end() && vacant->first == address) {
+    vacant->second = entry;
+    last_added_ = vacant;
+    return;
+  }
+  const auto after = vacant != entries_.end() ? entries_.erase(vacant) : vacant;
+  last_added_ = entries_.emplace_hint(after, address, entry);
 }
 
 void TensorRegistry::Erase(uint64_t address) {
   const bool is_last = last_added_ != entries_.end() && last_added_->first == address;
   const auto found = is_last ? last_added_ : entries_.find(address);
-  if (found == entries_.end()) return;
+  if (found == entries_.end() || found == vacant_) return;
   last_added_ = entries_.end();
-  after_erased_ = entries_.erase(found);
+  if (vacant_ != entries_.end()) entries_.erase(vacant_);
+  found->second = Entry{};
+  vacant_ = found;
 }
 
 TensorRef TensorRegistry::MakeView(ResidentTensor& tensor, int64_t begin, int64_t end) {
@@ -63,7 +73,7 @@ void TensorRegistry::RemoveTensor(ResidentTensor& tensor) {
 }
 
 Status TensorRegistry::RemoveRaw(uint64_t address) {
-  const auto found = entries_.find(address);
+  const auto found = StartingAt(address);
   if (found != entries_.end() && found->second.tensor == nullptr) {
     Erase(address);
     return base::OkStatus();
@@ -86,10 +96,20 @@ Status TensorRegistry::RemoveRaw(uint64_t address) {
                     address);
 }
 
+std::map<uint64_t, TensorRegistry::Entry>::const_iterator TensorRegistry::StartingAt(uint64_t address) const {
+  const auto found = entries_.find(address);
+  return found == vacant_ ? entries_.end() : found;
+}
+
 std::map<uint64_t, TensorRegistry::Entry>::const_iterator TensorRegistry::Containing(uint64_t address) const {
   auto after = entries_.upper_bound(address);
   if (after == entries_.begin()) return entries_.end();
   --after;
+  // Its memory may belong to an allocation that starts before it by now.
+  if (after == vacant_) {
+    if (after == entries_.begin()) return entries_.end();
+    --after;
+  }
   return address - after->first < after->second.bytes ? after : entries_.end();
 }
 
@@ -134,7 +154,7 @@ Status TensorRegistry::ExplainDead(const char* what, const ResidentTensor& tenso
 }
 
 std::string TensorRegistry::NameOf(uint64_t address) const {
-  const auto found = entries_.find(address);
+  const auto found = StartingAt(address);
   if (found == entries_.end() || found->second.tensor == nullptr) return "raw buffer";
   const ResidentTensor& tensor = *found->second.tensor;
   return "tensor " + ShapeText(tensor.shape()) + " DT_" + std::string(program::InfoOf(tensor.dtype()).name);
@@ -158,6 +178,7 @@ TensorRegistry::Held TensorRegistry::KillAll() {
     delete tensor;
   }
   for (const auto& [address, entry] : entries_) {
+    if (entry.bytes == 0) continue;  // vacant
     held.count += 1;
     held.bytes += entry.bytes;
     if (entry.tensor == nullptr) continue;
@@ -165,7 +186,7 @@ TensorRegistry::Held TensorRegistry::KillAll() {
     entry.tensor->session_.store(0, std::memory_order_relaxed);
   }
   entries_.clear();
-  last_added_ = after_erased_ = entries_.end();
+  last_added_ = vacant_ = entries_.end();
   session_ = 0;
   return held;
 }

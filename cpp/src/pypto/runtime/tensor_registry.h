@@ -60,13 +60,15 @@ class TensorRegistry {
   };
   // The worker closes: every tensor is dead, every entry forgotten. Says what was still held by somebody.
   Held KillAll();
-  size_t size() const noexcept { return entries_.size(); }
+  size_t size() const noexcept { return entries_.size() - (vacant_ != entries_.end() ? 1 : 0); }
 
  private:
   struct Entry {
     uint64_t bytes = 0;
     ResidentTensor* tensor = nullptr;  // null: a raw buffer
   };
+  // Of live allocations: the one that starts there, and the one that holds the address.
+  std::map<uint64_t, Entry>::const_iterator StartingAt(uint64_t address) const;
   std::map<uint64_t, Entry>::const_iterator Containing(uint64_t address) const;
   void Add(uint64_t address, const Entry& entry);
   void Erase(uint64_t address);
@@ -76,9 +78,10 @@ class TensorRegistry {
   uint64_t session_ = 0;
   std::shared_ptr<FreeQueue> queue_ = std::make_shared<FreeQueue>();
   std::map<uint64_t, Entry> entries_;
-  // Tensors that come and go take the place of the one that went before: neither end needs a search then.
+  // Tensors that come and go take the place of the one that went before: its entry stays, with 0 bytes, until another
+  // one goes, so that neither end searches or changes the tree, however many are alive.
   std::map<uint64_t, Entry>::iterator last_added_ = entries_.end();
-  std::map<uint64_t, Entry>::iterator after_erased_ = entries_.end();
+  std::map<uint64_t, Entry>::iterator vacant_ = entries_.end();
 };
 
 }  // namespace pypto::runtime
