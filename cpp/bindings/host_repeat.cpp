@@ -63,13 +63,13 @@ bool HostRepeat::Read(PyObject* const* objects, size_t count, runtime::RepeatArg
     PyObject* object = objects[i];
     if (!pattern->host) {
       if (!IsDeviceTensor(object)) return false;
-      out[i].tensor = ResidentOf(object);
+      out[i] = {ResidentOf(object), nullptr};
       continue;
     }
     dlpack::Tensor tensor;
     if (!DescribeTorch(object, &tensor) || !IsLike(*pattern, tensor)) return false;
     if (pattern->written && TorchRequiresGrad(object)) return false;
-    out[i].host = static_cast<char*>(tensor.data) + tensor.byte_offset;
+    out[i] = {nullptr, static_cast<char*>(tensor.data) + tensor.byte_offset};
   }
   return true;
 }

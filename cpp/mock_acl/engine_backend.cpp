@@ -20,6 +20,8 @@ class ProgramImage final : public KernelImage {
   std::shared_ptr<const device::Executable> executable_;
 };
 
+static_assert(device::kVersionedBytes <= kVersionedBytes);
+
 class MemoryMap final : public device::AddressMap {
  public:
   MemoryMap(const DeviceMemory& memory, uint64_t block_version) : memory_(memory), block_version_(block_version) {}

@@ -35,7 +35,11 @@ class KernelImage {
   const bool on_host_;
 };
 
-// The captured bytes of a launch. While the version is the same and not 0, bytes at one place have not changed.
+// What begins a launch's bytes is compared with that of the last launch; what lies behind is data, copied unseen.
+inline constexpr size_t kVersionedBytes = 384;
+
+// The captured bytes of a launch. While the version is the same and not 0, the first kVersionedBytes at one place have
+// not changed.
 struct LaunchBytes {
   std::span<const std::byte> bytes;
   uint64_t version = 0;

@@ -39,7 +39,7 @@ struct Task {
   uint64_t argument_capacity = 0;
   uint64_t argument_bytes = 0;
   uint64_t captured_bytes = 0;    // of the last launch, as they came; 0: the buffer holds something else
-  uint64_t argument_version = 1;  // another one when the buffer has been written
+  uint64_t argument_version = 1;  // another one when the first kVersionedBytes of the buffer have been written
   uint64_t device_arguments = 0;  // not 0: the arguments lie there
   // Copy, fill
   Location destination;

@@ -246,6 +246,35 @@ TEST_F(RepeatTest, AFailedLaunchSaysSoAndTheNextTakesTheLongWay) {
   EXPECT_EQ(handle_->Call(views).code(), StatusCode::kFailedPrecondition);  // broken
 }
 
+// out = first + last of many tensors: addresses that lie far back in the block.
+TEST_F(RepeatTest, ATensorFarBackInTheBlockIsNotMissed) {
+  constexpr size_t kInputs = 31;
+  program::Builder b("first_and_last");
+  std::vector<program::TensorId> inputs;
+  for (size_t i = 0; i < kInputs; ++i) {
+    inputs.push_back(*b.AddTensorParameter("x" + std::to_string(i), program::DType::kFp32, {kRows, 16}, {}));
+  }
+  const auto out = *b.AddTensorParameter("out", program::DType::kFp32, {kRows, 16}, {});
+  program::ExprPool& e = b.exprs();
+  const auto sum = *b.Op(program::OpCode::kAdd, {TensorOperand(inputs[0]), TensorOperand(inputs.back())}, {});
+  ASSERT_TRUE(b.Assemble(out, sum, {e.Const(0), e.Const(0)}).ok());
+  const auto handle = *worker_->Register(*compile::Compile(*b.Finish(), {}));
+  const TensorRef x = Resident(1);
+  const TensorRef result = Resident(0);
+  std::vector<TensorRef> lasts;
+  for (const float value : {2.0F, 3.0F}) lasts.push_back(Resident(value));
+  std::vector<ResidentTensor*> tensors(kInputs + 1, x.get());
+  tensors.back() = result.get();
+  for (int i = 0; i < 12; ++i) {
+    const TensorRef& last = lasts[static_cast<size_t>(i / 4 % 2)];
+    tensors[kInputs - 1] = last.get();
+    std::vector<ArgumentView> views;
+    for (ResidentTensor* tensor : tensors) views.push_back(ArgumentView::Resident(tensor));
+    ASSERT_TRUE(handle->Call(views).ok());
+    ASSERT_EQ(First(result), 1 + First(last)) << i;
+  }
+}
+
 TEST_F(RepeatTest, AForkedChildIsRefused) {
   const TensorRef x = Resident(1);
   const TensorRef y = Resident(2);

@@ -25,7 +25,6 @@ void BoundLaunch::Update(std::span<const std::byte> block, MemoryState state, La
   if (too_much_) return;
   const bool again = !words_.empty() && state.epoch == epoch_ && IsAt(block) && HasNotedWords(block);
   bound_ = false;
-  block_version_ = state.block_version;
   scratch_ = scratch;
   statistics_ = launch.statistics();
   if (again && statistics_ != nullptr && launch.task_block() == nullptr) {
@@ -34,11 +33,13 @@ void BoundLaunch::Update(std::span<const std::byte> block, MemoryState state, La
     figures_ = *statistics_;
     uses_pools_ = figures_.peak_bytes != decltype(figures_.peak_bytes){};
     copies_ = launch.header().parallelism;
+    NoteVersion(state);
     return;
   }
   words_.assign(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(WordBytes(launch.header())));
   block_ = block;
   epoch_ = state.epoch;
+  NoteVersion(state);
 }
 
 bool BoundLaunch::Bind(LaunchState& launch, const std::vector<std::unique_ptr<Task>>& tasks,

@@ -32,7 +32,7 @@ class BoundLaunch {
     if (state.block_version == block_version_ && block_version_ != 0) [[likely]]
       return true;
     if (!HasNotedWords(block)) return false;
-    block_version_ = state.block_version;
+    NoteVersion(state);
     return true;
   }
   void Run() const {
@@ -49,6 +49,10 @@ class BoundLaunch {
  private:
   static constexpr size_t kSerialAt = offsetof(program::LaunchHeader, serial);
 
+  // The words have been compared, or noted, in this state.
+  void NoteVersion(const MemoryState& state) noexcept {
+    block_version_ = words_.size() <= kVersionedBytes ? state.block_version : 0;
+  }
   bool IsAt(std::span<const std::byte> block) const noexcept {
     return block.data() == block_.data() && block.size() == block_.size();
   }

@@ -13,10 +13,14 @@
 
 namespace pypto::device {
 
+// Of a launch block, from its begin.
+inline constexpr size_t kVersionedBytes = 384;
+
 // What a launch finds, told by numbers.
 struct MemoryState {
-  uint64_t epoch = 0;          // while it stays the same, what Translate found stays where it is; 0: not known
-  uint64_t block_version = 0;  // while it stays the same, the block at one place holds the same bytes; 0: not known
+  uint64_t epoch = 0;  // while it stays the same, what Translate found stays where it is; 0: not known
+  // While it stays the same, the block at one place begins with the same kVersionedBytes; 0: not known.
+  uint64_t block_version = 0;
 };
 
 // From device addresses to host memory. Given by the owner of device memory; called from the launching thread only.

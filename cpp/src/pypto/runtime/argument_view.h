@@ -52,8 +52,8 @@ struct ArgumentView {
 
 // One tensor of a call whose host tensors have shapes and dtypes that were prepared for before.
 struct RepeatArgument {
-  ResidentTensor* tensor = nullptr;  // where that was a resident one
-  void* host = nullptr;              // else; not null
+  ResidentTensor* tensor;  // where that was a resident one; else null
+  void* host;              // else; not null
 };
 
 }  // namespace pypto::runtime
