@@ -42,12 +42,12 @@ bool IsPlain(const CallOptions& options) {
   return options.times == nullptr && options.interrupt.should_stop == nullptr;
 }
 
-// The call that is the last one again, with resident tensors alone. False: nothing was done.
-[[gnu::always_inline]] inline bool RepeatResident(Registration& registration, const pypto_argument* arguments,
-                                                  size_t count, base::Status* status) {
-  constexpr size_t kMost = 8;
-  if (count > kMost) return false;
-  runtime::ResidentTensor* tensors[kMost];
+constexpr size_t kMostResident = 8;
+
+// Of arguments that are resident tensors alone, and not many.
+[[gnu::always_inline]] inline bool ReadResident(const Registration& registration, const pypto_argument* arguments,
+                                                size_t count, runtime::ResidentTensor** tensors) {
+  if (count > kMostResident) return false;
   const uint64_t worker_id = registration.worker().id();
   for (size_t i = 0; i < count; ++i) {
     if (arguments[i].kind != PYPTO_ARGUMENT_TENSOR) return false;
@@ -55,7 +55,14 @@ bool IsPlain(const CallOptions& options) {
     if (tensors[i] == nullptr) [[unlikely]]
       return false;
   }
-  return registration.TryRepeat({tensors, count}, status);
+  return true;
+}
+
+// The call that is the last one again. False: nothing was done.
+[[gnu::always_inline]] inline bool RepeatResident(Registration& registration, const pypto_argument* arguments,
+                                                  size_t count, base::Status* status) {
+  runtime::ResidentTensor* tensors[kMostResident];
+  return ReadResident(registration, arguments, count, tensors) && registration.TryRepeat({tensors, count}, status);
 }
 
 // Inside the worker.
@@ -101,6 +108,18 @@ pypto_status Dispatch(Registration& registration, const pypto_argument* argument
   if (IsPlain(options) && RepeatResident(registration, arguments, count, &repeated)) [[likely]]
     return Report(repeated);
   return DispatchEntered(registration, arguments, count, options);
+}
+
+pypto_status Leave(Registration& registration, const pypto_argument* arguments, size_t count, uint64_t* ticket) {
+  runtime::Worker& worker = registration.worker();
+  if (!worker.TryEnter()) return PYPTO_OK;
+  base::Status status;
+  runtime::ResidentTensor* tensors[kMostResident];
+  if (ReadResident(registration, arguments, count, tensors)) {
+    *ticket = registration.TryLeave({tensors, count}, &status);
+  }
+  worker.Leave();
+  return Report(status);
 }
 
 pypto_status Launch(Registration& registration, const pypto_argument* arguments, size_t count,

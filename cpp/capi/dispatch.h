@@ -29,6 +29,10 @@ pypto_status CheckArguments(const pypto_argument* arguments, size_t count);
 // Checks, dispatches and waits, inside the worker.
 pypto_status Dispatch(runtime::Registration& registration, const pypto_argument* arguments, size_t count,
                       const runtime::CallOptions& options);
+// Submits the call that is the last one again, with resident tensors alone, as a launch that is left to its waiter.
+// `ticket` is 0 when nothing was done.
+pypto_status Leave(runtime::Registration& registration, const pypto_argument* arguments, size_t count,
+                   uint64_t* ticket);
 // CheckArguments, then the dispatch; fills the times that the options ask for.
 pypto_status Launch(runtime::Registration& registration, const pypto_argument* arguments, size_t count,
                     const pypto_launch_options* options);

@@ -67,8 +67,15 @@ pypto_status pypto_registration_submit(pypto_registration* registration, const p
     if (request.times != nullptr) return Refuse("%s: a submitted launch fills no times", "pypto_registration_submit");
     Registration& target = *pin->registration;
     // Made before the worker is entered: a completion that is dropped enters it and waits.
-    auto object = std::make_unique<CompletionObject>(nullptr);
-    {
+    auto object = std::make_unique<CompletionObject>(pin->registration);
+    uint64_t ticket = 0;
+    if (request.question.should_stop == nullptr) {
+      status = Leave(target, arguments, count, &ticket);
+      if (status != PYPTO_OK) return status;
+    }
+    if (ticket != 0) {
+      object->SetTicket(ticket);
+    } else {
       ArgumentList list;
       const WorkerEntry entry(target.worker());
       status = list.Read(arguments, count, target.worker().id());
@@ -77,7 +84,7 @@ pypto_status pypto_registration_submit(pypto_registration* registration, const p
       if (!prepared.ok()) return Report(prepared);
       auto submitted = target.RunAsync(request.question.AsInterrupt());
       if (!submitted.ok()) return Report(submitted.status());
-      object->completion = std::move(submitted).value();
+      object->SetCompletion(std::move(submitted).value());
     }
     GiveHandle(std::move(object), completion);
     return PYPTO_OK;
@@ -88,7 +95,7 @@ pypto_status pypto_completion_wait(pypto_completion* completion, int64_t timeout
   return Fence([&]() -> pypto_status {
     const Pin<CompletionObject> pin(completion);
     if (!pin) return pin.Refused();
-    return Report(pin->completion->Wait(timeout_ms < 0 ? std::nullopt : std::optional<int64_t>(timeout_ms)));
+    return Report(pin->Wait(timeout_ms < 0 ? std::nullopt : std::optional<int64_t>(timeout_ms)));
   });
 }
 
@@ -97,7 +104,7 @@ pypto_status pypto_completion_poll(pypto_completion* completion, int32_t* done) 
     const Pin<CompletionObject> pin(completion);
     if (!pin) return pin.Refused();
     PYPTO_REQUIRE(done);
-    *done = pin->completion->Done() ? 1 : 0;
+    *done = pin->Poll() ? 1 : 0;
     return PYPTO_OK;
   });
 }
@@ -107,7 +114,7 @@ pypto_status pypto_completion_done(pypto_completion* completion, int32_t* done) 
     const Pin<CompletionObject> pin(completion);
     if (!pin) return pin.Refused();
     PYPTO_REQUIRE(done);
-    *done = pin->completion->finished() ? 1 : 0;
+    *done = pin->finished() ? 1 : 0;
     return PYPTO_OK;
   });
 }

@@ -1,9 +1,11 @@
 // What is behind the handles.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,10 +53,34 @@ struct RegistrationObject : Object {
   std::shared_ptr<runtime::Registration> registration;
 };
 
-struct CompletionObject : Object {
+// Dropping one that has not ended waits for it. Several threads may ask at a time.
+class CompletionObject : public Object {
+ public:
   static constexpr Kind kKind = Kind::kCompletion;
-  explicit CompletionObject(std::shared_ptr<runtime::Completion> made) : completion(std::move(made)) {}
-  std::shared_ptr<runtime::Completion> completion;
+  explicit CompletionObject(std::shared_ptr<runtime::Registration> registration)
+      : registration_(std::move(registration)) {}
+  ~CompletionObject() override;
+
+  // One of the two, before anybody knows the object: what was submitted, or the ticket of Registration::TryLeave.
+  void SetCompletion(std::shared_ptr<runtime::Completion> made) noexcept { completion_ = std::move(made); }
+  void SetTicket(uint64_t ticket) noexcept { ticket_.store(ticket, std::memory_order_relaxed); }
+
+  base::Status Wait(std::optional<int64_t> timeout_ms);
+  // Asks the device; waits for nobody.
+  bool Poll();
+  bool finished() const noexcept;
+
+ private:
+  // A launch that was left has a completion of its own from now on, unless it has ended.
+  base::Status BecomeOrdinary();
+  // The same without waiting for anybody; false when that was not possible.
+  bool TryBecomeOrdinary();
+
+  const std::shared_ptr<runtime::Registration> registration_;
+  std::mutex mutex_;  // of becoming ordinary
+  // Of a launch that was left, while it is not known to have ended; completion_ stays as it is once this is 0.
+  std::atomic<uint64_t> ticket_{0};
+  std::shared_ptr<runtime::Completion> completion_;
 };
 
 struct OptionsObject : Object {

@@ -78,9 +78,13 @@ bool Registration::WaitLeft(uint64_t ticket) {
 Result<std::shared_ptr<Completion>> Registration::TakeLeft(uint64_t ticket, const Interrupt& interrupt) {
   const WorkerEntry entry(*worker_, interrupt);
   PYPTO_RETURN_IF_ERROR(entry.status());
+  return TakeLeftEntered(ticket);
+}
+
+std::shared_ptr<Completion> Registration::TakeLeftEntered(uint64_t ticket) {
   auto& kept = worker_->kept_left_;
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& item) { return item.first == ticket; });
-  if (found == kept.end()) return std::shared_ptr<Completion>();
+  if (found == kept.end()) return nullptr;
   std::shared_ptr<PendingLaunch> pending = std::move(found->second);
   kept.erase(found);
   return std::make_shared<Completion>(shared_from_this(), std::move(pending));

@@ -86,6 +86,8 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   bool WaitLeft(uint64_t ticket);
   // Enters the worker. The launch as an ordinary one; null when it was taken before.
   base::Result<std::shared_ptr<Completion>> TakeLeft(uint64_t ticket, const Interrupt& interrupt = {});
+  // The same in an entered worker.
+  std::shared_ptr<Completion> TakeLeftEntered(uint64_t ticket);
 
   // Shapes of the trailing outputs that `given` leaves out. kTypeMismatch when one of them is not a pure output or its
   // dims do not follow from the others. Needs no entered worker.
