@@ -8,8 +8,9 @@
 namespace pypto::device {
 namespace {
 
-constexpr int kSpins = 4000;              // about 50 µs
-constexpr int64_t kSharesPerCore = 2;     // a claim takes one of so many parts of what is left, for every core
+constexpr int kSpins = 4000;           // about 50 µs
+constexpr int64_t kSharesPerCore = 2;  // a claim takes one of so many parts of what is left, for every core
+constexpr int64_t kLeastNotedNs = 5'000;
 constexpr double kMostClaimNs = 200'000;  // a core that loses its processor holds up no more
 
 // Tiles of one column of a product.
@@ -33,6 +34,7 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
   cores_ = int64_t{cores};
   Reserve(nodes_);
   constexpr auto kRelaxed = std::memory_order_relaxed;
+  int64_t unclaimed_ns = 0;
   for (uint32_t i = 0; i < nodes_; ++i) {
     State& state = states_[i];
     state.pending.store(task.graph.predecessors[i], kRelaxed);
@@ -41,16 +43,18 @@ void ReadyQueue::Begin(const Task& task, uint32_t cores) {
     SetWork(task, i, &state);
     state.taken.store(0, kRelaxed);
     state.left.store(state.tiles, kRelaxed);
+    unclaimed_ns += state.tiles * state.tile_ns;
   }
   for (size_t i = 0; i < task.graph.ready.size(); ++i) ready_[i].store(task.graph.ready[i], kRelaxed);
   head_.store(0, kRelaxed);
   tail_.store(static_cast<uint32_t>(task.graph.ready.size()), kRelaxed);
   ended_.store(0, kRelaxed);
+  unclaimed_ns_.store(unclaimed_ns, kRelaxed);
 }
 
 void ReadyQueue::SetWork(const Task& task, uint32_t node, State* state) const {
   state->tiles = state->least = state->most = state->grain = 1;
-  state->column = 0;
+  state->column = state->tile_ns = 0;
   if (task.by_instance) return;
   const LeafRecord& leaf = task.leaves[node];
   state->tiles = leaf.tiles;
@@ -58,6 +62,7 @@ void ReadyQueue::SetWork(const Task& task, uint32_t node, State* state) const {
   state->least = leaf.program->least_tiles;
   state->most = std::max(static_cast<int64_t>(kMostClaimNs / std::max(leaf.program->tile_ns, 1.0)), int64_t{1});
   state->column = ColumnOf(leaf);
+  state->tile_ns = static_cast<int64_t>(std::min(leaf.program->tile_ns, 1e9));
 }
 
 bool ReadyQueue::Next(Claim* claim) {
@@ -78,8 +83,14 @@ bool ReadyQueue::Next(Claim* claim) {
   }
 }
 
-bool ReadyQueue::MoreReady() const {
-  return tail_.load(std::memory_order_relaxed) > head_.load(std::memory_order_relaxed) + 1;
+// Short claims do not count: the sum is told to all cores.
+void ReadyQueue::NoteTaken(int64_t ns) {
+  if (ns >= kLeastNotedNs) unclaimed_ns_.fetch_sub(ns, std::memory_order_relaxed);
+}
+
+// The other cores have enough to do while one works on a whole column.
+bool ReadyQueue::MayTakeColumn(const State& state) const {
+  return state.column * state.tile_ns * cores_ <= unclaimed_ns_.load(std::memory_order_relaxed);
 }
 
 // How many of `left` tiles a core takes; `again` when it has worked on the leaf before.
@@ -93,7 +104,7 @@ int64_t ReadyQueue::Share(const State& state, int64_t left, bool again) const {
   if (left >= state.column * cores_) {
     return std::max((tiles + state.column / 2) / state.column, int64_t{1}) * state.column;
   }
-  return MoreReady() ? std::max(tiles, state.column) : tiles;
+  return MayTakeColumn(state) ? std::max(tiles, state.column) : tiles;
 }
 
 bool ReadyQueue::Take(uint32_t node, Claim* claim) {
@@ -112,6 +123,7 @@ bool ReadyQueue::Take(uint32_t node, Claim* claim) {
     claim->first = claim->back ? state.tiles - back - tiles : front;
     claim->last = claim->first + tiles;
     claim->emptied = tiles == left;
+    NoteTaken(tiles * state.tile_ns);
     return true;
   }
 }
@@ -129,6 +141,7 @@ bool ReadyQueue::GoOn(Claim* claim) {
   claim->node = claim->kept;
   claim->first = 0;
   claim->last = states_[claim->node].tiles;
+  NoteTaken(claim->last * states_[claim->node].tile_ns);
   return true;
 }
 

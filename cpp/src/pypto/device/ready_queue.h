@@ -43,6 +43,7 @@ class ReadyQueue {
     int64_t least = 1;               // tiles that are worth a claim
     int64_t most = 1;                // tiles of one claim
     int64_t column = 0;              // of a product: tiles of one column, which share panels of B
+    int64_t tile_ns = 0;             // rough time of a tile
     int64_t grain = 1;               // tiles that are counted as one
     std::atomic<uint64_t> taken{0};  // what somebody has taken: from the front, and shifted by 32 from the end
     std::atomic<int64_t> left{0};    // tiles that have not ended
@@ -52,7 +53,8 @@ class ReadyQueue {
   // Takes tiles of a ready node; false when there are none left.
   bool Take(uint32_t node, Claim* claim);
   int64_t Share(const State& state, int64_t left, bool again) const;
-  bool MoreReady() const;
+  bool MayTakeColumn(const State& state) const;
+  void NoteTaken(int64_t ns);
   bool GoOn(Claim* claim);
   void Release(uint32_t node, Claim* claim);
   bool OfOneSegment(uint32_t a, uint32_t b) const {
@@ -74,6 +76,7 @@ class ReadyQueue {
   alignas(64) std::atomic<uint32_t> head_{0};       // the first one with tiles that nobody has taken
   alignas(64) std::atomic<uint32_t> tail_{0};
   alignas(64) std::atomic<uint32_t> ended_{0};
+  alignas(64) std::atomic<int64_t> unclaimed_ns_{0};  // rough time of what nobody has taken
   alignas(64) std::atomic<uint32_t> parked_{0};
   std::atomic<uint32_t> signals_{0};
 };
