@@ -23,6 +23,9 @@ def _is_operation(node: ast.Call) -> bool:
     return isinstance(function, ast.Name) and function.id == "pypto"
 
 
+_PAIRS = (ast.Tuple, ast.List)
+
+
 class Change(NamedTuple):
     """What a statement may do to a container."""
 
@@ -49,12 +52,18 @@ def _is_changer(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGERS
 
 
-def sets_several(node: ast.stmt) -> ast.Tuple | ast.List | None:
-    """The targets of an assignment that sets elements of several containers one after the other."""
+def targets_in(target: ast.expr) -> list[ast.expr]:
+    """What an assignment sets, in order."""
+    return [each for inner in target.elts for each in targets_in(inner)] if isinstance(target, _PAIRS) else [target]
+
+
+def sets_several(node: ast.stmt) -> ast.expr | None:
+    """The target of an assignment that sets elements of several containers one after the other."""
     target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-    if not isinstance(target, ast.Tuple | ast.List):
+    if not isinstance(target, _PAIRS):
         return None
-    stores = [each for each in target.elts if isinstance(each, ast.Subscript | ast.Attribute)]
-    is_plain = len(stores) + sum(isinstance(each, ast.Name) for each in target.elts) == len(target.elts)
+    targets = targets_in(target)
+    stores = [each for each in targets if isinstance(each, ast.Subscript | ast.Attribute)]
+    is_plain = len(stores) + sum(isinstance(each, ast.Name) for each in targets) == len(targets)
     calls = any(isinstance(each, ast.Call) for each in ast.walk(target))
     return target if len(stores) > 1 and is_plain and not calls else None

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pypto.frontend.changes import may_change, sets_several
+from pypto.frontend.changes import may_change, sets_several, targets_in
 from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names, loads_of
 from pypto.frontend.returns import without_conditional_returns
 from pypto.frontend.source import Source
@@ -205,7 +206,7 @@ class _Rewriter(ast.NodeTransformer):
         """The statement, and a call behind it where it may have changed a container."""
         several = sets_several(node)
         if isinstance(node, ast.Assign) and several is not None:
-            return self._one_by_one(node, several.elts)
+            return self._one_by_one(node, several)
         change = may_change(node)
         live = self.live.get(node, EMPTY)
         self.generic_visit(node)
@@ -218,20 +219,25 @@ class _Rewriter(ast.NodeTransformer):
         settled = ast.Expr(self._call(RUNTIME, "settle", ast.Constant(follows), *names))
         return self._placed([settled], node)[0]
 
-    def _one_by_one(self, node: ast.Assign, targets: list[ast.expr]) -> list[ast.stmt]:
+    def _renamed(self, target: ast.expr, names: Iterator[str]) -> ast.expr:
+        """A target of the same form that sets these names."""
+        if not isinstance(target, ast.Tuple | ast.List):
+            return ast.copy_location(self._name(next(names), store=True), target)
+        return ast.copy_location(ast.Tuple([self._renamed(each, names) for each in target.elts], ast.Store()), target)
+
+    def _one_by_one(self, node: ast.Assign, target: ast.expr) -> list[ast.stmt]:
         """`a[0], b[0] = v, w` as `.value0, .value1 = v, w`, `a[0] = .value0`, `b[0] = .value1`."""
-        live = self.live.get(node, EMPTY) | loads_of(node.targets[0])
+        live, targets = self.live.get(node, EMPTY) | loads_of(target), targets_in(target)
         names = [f"{_VALUE}{position}" for position in range(len(targets))]
         change = may_change(ast.Expr(node.value))
-        node.targets = [ast.Tuple([self._name(name, store=True) for name in names], ast.Store())]
+        node.targets = [self._renamed(target, iter(names))]
         self.generic_visit(node)
-        ast.copy_location(node.targets[0], node)
         made: list[ast.stmt] = [node]
         if change is not None:
             made.append(self._settle(node, live | change.reads | frozenset(names), follows=change.is_last))
-        for position, (target, name) in enumerate(zip(targets, names, strict=True)):
-            made += self._placed([ast.Assign([self.visit(target)], self._name(name))], node)
-            if not isinstance(target, ast.Name):
+        for position, (each, name) in enumerate(zip(targets, names, strict=True)):
+            made += self._placed([ast.Assign([self.visit(each)], self._name(name))], node)
+            if not isinstance(each, ast.Name):
                 made.append(self._settle(node, live | frozenset(names[position + 1 :])))
         return [*made, *self._placed([ast.Delete([ast.Name(name, ast.Del()) for name in names])], node)]
 

@@ -40,6 +40,7 @@ def test_changes_are_followed(tmp_path, kind, binding, change):
         "L[0], y = x, x",
         "L[0], M[0] = M[0] + 1.0, L[0]",
         "L[0] = M[0] = x * 9.0",
+        "(L[0], [y, (M[0], z)]) = (x * 5.0, (1, [x * 6.0, 2]))",
         "put(L, x * 7.0)",
         "put(choose(n[0] - 1, L, M), x * 7.0)",
         "choose(n[0] - 1, L, M)[0] = x * 7.0",
@@ -100,6 +101,12 @@ def test_every_change_of_a_dict_counts(tmp_path, change):
 def test_the_keys_of_a_dict_do_not_change(tmp_path, change):
     body = f"L = {{'k': x * 2.0}}\nM = {{'k': x * 3.0}}\nif n[0] > 0:\n    L = M\n{change}\nout[0:4] = M['k']"
     refused(tmp_path, body, "dict", change, LENGTH)
+
+
+def test_one_statement_that_sets_both(tmp_path):
+    change = "L[0], *y, M[0] = x * 5.0, 1, x * 6.0"
+    body = f"L = [x * 2.0]\nM = [x * 3.0]\nif n[0] > 0:\n    L = M\n{change}\nout[0:4] = L[0]\nout[4:8] = M[0]"
+    refused(tmp_path, body, "list", change, "one statement changes that element in both")
 
 
 @pytest.mark.parametrize("held", ["keep = {'m': M}", "keep = Box(M)", "keep = (x, M)", "keep = lambda: M"])
