@@ -85,8 +85,9 @@ def eager(body, n):
     """What Python does with the same lines, on tensors of torch."""
     out = torch.zeros(8)
     head = HEAD[HEAD.index("@dataclass") : HEAD.index("@pypto")]
+    shim = types.SimpleNamespace(loop=range, loop_unroll=batches, is_loop_begin=lambda i: i == 0)
     names = {
-        "pypto": types.SimpleNamespace(loop=range, loop_unroll=batches, is_loop_begin=lambda i: i == 0), "copy": copy, "dataclass": dataclass,
+        "pypto": shim, "copy": copy, "dataclass": dataclass,
         "x": torch.arange(1.0, 5.0), "n": [n], "out": out,
     }  # fmt: skip
     lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
