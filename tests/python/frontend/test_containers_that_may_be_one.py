@@ -3,7 +3,7 @@
 import textwrap
 
 import pytest
-from container_programs import AGAIN, BINDINGS, KINDS, LENGTH, follows, program, refused
+from container_programs import AGAIN, BINDINGS, KINDS, LENGTH, follows, load, program, refused, run
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -256,7 +256,7 @@ def test_a_container_that_only_the_first_iteration_binds(tmp_path, first, made, 
     )
     lines = ["M = [x * 3.0]", "for i in pypto.loop(n[0]):", *(f"    {line}" for line in branches)]
     body = "\n".join([*lines, "    out[0:4] = K[0] + 3.0"])
-    follows(tmp_path, body)
+    assert run(load(tmp_path, body), 3)[0:4].tolist() == [6.0, 9.0, 12.0, 15.0]
 
 
 def test_a_container_that_every_iteration_binds(tmp_path):
