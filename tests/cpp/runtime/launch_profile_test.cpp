@@ -161,9 +161,9 @@ TEST_F(LaunchProfileTest, TextAndTrace) {
   profile.busy_ns = 3000;
   profile.cores = 2;
   profile.dropped_runs = 7;
-  profile.leaves = {{3, "root \"a\"", "vector", "k.py", 4, {{"add", "k.py", 4, 3000, 64}}, 1, 2, 3000, 64}};
+  profile.leaves = {{3, "root \"a\"", "vector", "k.py", 4, {{"add", "k.py", "", 4, 3000, 64}}, 1, 2, 3000, 64}};
   profile.runs = {{3, 0, 0, 1, 100, 1500, 1, 32}, {9, 0, 0, 0, 0, 1, 1, 0}};
-  profile.lines = {{"k.py", 4, "x + y", {"add"}, 3000, 64, 2}};
+  profile.lines = {{"k.py", "", 4, "x + y", {"add"}, 3000, 64, 2}};
   const std::string text = profile.ToText();
   EXPECT_THAT(text, HasSubstr("k: 2.0 us on the device, 2 cores 75 % busy"));
   EXPECT_THAT(text, HasSubstr("k.py:4"));
