@@ -396,7 +396,9 @@ TEST_F(MockWorkerTest, LargeCopiesBesideShortLaunches) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  if (std::thread::hardware_concurrency() > 1) EXPECT_GT(shared(), before);
+  if (std::thread::hardware_concurrency() > 1) {
+    EXPECT_GT(shared(), before);
+  }
 }
 
 TEST_F(MockWorkerTest, FailingEachCallLeavesNothingOnTheDevice) {
