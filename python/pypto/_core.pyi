@@ -628,8 +628,14 @@ class ProfileOperation:
         """Base name."""
 
     @property
+    def path(self) -> str:
+        """Of the file; empty in a program from a file."""
+
+    @property
     def line(self) -> int:
-        """Of the kernel, its `def` being line 1; 0: unknown."""
+        """
+        Of the file; in a program from a file of the kernel, its `def` being line 1. 0: unknown.
+        """
 
     @property
     def ns(self) -> float: ...
@@ -711,6 +717,9 @@ class ProfileLine:
 
     @property
     def file(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
 
     @property
     def line(self) -> int: ...

@@ -107,11 +107,12 @@ def test_one_program_in_two_files_points_into_the_one_that_was_called(tmp_path, 
     kernels = [importlib.import_module(name).make() for name in names]
     with ChipWorker(config=RunConfig("a2a3sim")) as worker:
         programs = [ir.compile(kernel) for kernel in kernels]
-        calls = {"handles": [worker.register(each) for each in programs], "compiled": programs, "jitted": kernels}[way]
+        calls = {"handles": map(worker.register, programs), "compiled": programs, "jitted": kernels}[way]
+        calls = list(calls)
         x, start, out = arguments()
         for call in calls:
             call(x, start * 0, out)
-        assert worker.counters().program_loads == 1
+        assert worker.counters()["program_loads"] == 1
         with pytest.raises(pypto.AclError) as caught:
             calls[1](x, start, out)
     path = tmp_path / f"{names[1]}.py"
@@ -122,9 +123,9 @@ def test_columns_count_characters():
     @pypto.frontend.jit(runtime_options={"run_mode": pypto.RunMode.SIM})
     def kernel(x: pypto.Tensor([16, 8], FP32), start: pypto.Tensor([1], INT32), out: pypto.Tensor([4, 8], FP32)):
         b = start[0]
-        out[:] = len("äöü") * 0.5 + x[b : b + 4, :]
+        _, out[:] = "äöü", x[b : b + 4, :] + 1.0
 
-    line = '        out[:] = len("äöü") * 0.5 + x[b : b + 4, :]'
+    line = '        _, out[:] = "äöü", x[b : b + 4, :] + 1.0'
     with pytest.raises(pypto.AclError) as caught:
         kernel(*arguments())
     shown = str(caught.value).split("\n")
