@@ -7,6 +7,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pypto.frontend.containers import same_element
 from pypto.frontend.links import Condition
 from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewrite import FlowMeta
@@ -39,6 +40,7 @@ class Unusable(NoValue):
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __and__ = __or__ = _refuse
+    __format__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -68,7 +70,7 @@ def same_value(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, SymbolicScalar) and isinstance(b, SymbolicScalar):
         return bool(a._expr == b._expr)
-    return type(a) is type(b) and isinstance(a, bool | int | float | str) and bool(a == b)
+    return isinstance(a, bool | int | float | str) and same_element(a, b)
 
 
 def target_names(node: ast.For | ast.If) -> set[str]:

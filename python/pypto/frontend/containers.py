@@ -8,6 +8,7 @@ Tensor objects are not containers: writing into them is what kernels do.
 from __future__ import annotations
 
 import collections
+import math
 import operator
 import types
 from collections.abc import Iterator
@@ -192,7 +193,9 @@ class Snapshot:
 
 def _same_number(a: Any, b: Any) -> bool:
     plain = (int, float, str, bool, bytes)
-    return type(a) is type(b) and isinstance(a, plain) and bool(a == b)
+    if type(a) is not type(b) or not isinstance(a, plain) or a != b:
+        return False
+    return not isinstance(a, float) or math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
 def same_element(a: Any, b: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Iterator
 from typing import Any
 
 from pypto.errors import PyptoError
@@ -15,27 +14,13 @@ from pypto.frontend.liveness import last_store
 from pypto.frontend.loops import Loop
 from pypto.frontend.maybe import load
 from pypto.frontend.places import Place, syntax_error, trace_error
+from pypto.frontend.plain_for import PlainFor
 from pypto.frontend.reach import depth
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
 from pypto.frontend.structures import owner
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import Scope, TensorLike, current, require
-
-
-class PlainFor:
-    """A `for` over an ordinary iterable: unrolled as Python runs it."""
-
-    names: dict[str, Any] = {}  # noqa: RUF012  always empty
-
-    def __init__(self, iterable: Any) -> None:
-        self._iterable = iterable
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._iterable)
-
-    def end(self, frame: dict[str, Any]) -> None:
-        """Nothing to carry."""
 
 
 class FunctionRuntime:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pypto.frontend.containers import Snapshot, snapshot_of, variables_of
 from pypto.frontend.places import is_ours
+from pypto.frontend.plain_for import PlainFor
 from pypto.frontend.rewrite import RUNTIME
 from pypto.frontend.tracer import Trace, current
 
@@ -49,6 +50,12 @@ class Names:
 
 def _names_of(frame: types.FrameType) -> dict[str, Any]:
     return {name: value for name, value in frame.f_locals.items() if not name.startswith("_pypto_")}
+
+
+def _iterated_by(frame: types.FrameType) -> list[Any]:
+    """What the Python loops of a frame run over: nothing else may hold it."""
+    values = [value for name, value in frame.f_locals.items() if name.startswith("_pypto_")]
+    return [value.iterable for value in values if isinstance(value, PlainFor)]
 
 
 def _globals_of(frame: types.FrameType) -> dict[str, Any]:
@@ -94,6 +101,7 @@ def reachable(live: Iterable[str] | None, function: types.FunctionType | None = 
         read = _live_in(frame) if depth else live
         found.add(names.values() if read is None else [names[name] for name in read if name in names])
         found.add(_globals_of(frame).values())
+        found.add(_iterated_by(frame))
     return found
 
 

@@ -277,7 +277,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        is_identity = isinstance(node.ops[0], ast.Is | ast.IsNot) and not isinstance(node.comparators[0], ast.Constant)
+        is_identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
         if (len(node.ops) == 1 and not is_identity) or self._binds(*node.comparators):
             return node
         names: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pypto.frontend.carry import Unusable
 from pypto.frontend.kin import UNKNOWN
 from pypto.frontend.links import any_of
 from pypto.frontend.places import trace_error
@@ -14,6 +15,9 @@ from pypto.frontend.tracer import Trace, current
 
 def is_same(a: Any, b: Any) -> Any:
     """Whether two objects are one: a bool, or a symbolic condition."""
+    for each in (a, b):
+        if isinstance(each, Unusable):
+            each._refuse()
     trace = current()
     if a is b or trace is None:
         return a is b

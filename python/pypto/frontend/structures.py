@@ -40,6 +40,33 @@ def parts_of(value: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
+def _copy_of(template: Any) -> Any:
+    """As copy.copy does, which would leave a mark in the class."""
+    kind = type(template)
+    if isinstance(template, list | dict | tuple | set):
+        return copy.copy(template)
+    made = object.__new__(kind)
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            is_private = slot.startswith("__") and not slot.endswith("__")
+            name = f"_{base.__name__.lstrip('_')}{slot}" if is_private else slot
+            if name not in ("__dict__", "__weakref__") and hasattr(template, name):
+                object.__setattr__(made, name, getattr(template, name))
+    getattr(made, "__dict__", {}).update(getattr(template, "__dict__", {}))
+    return made
+
+
+def _others_of(value: Any) -> list[tuple[str, Any]]:
+    """Attributes of a dataclass object that are no fields: numbers and texts, and which object others are."""
+    if not dataclasses.is_dataclass(value):
+        return []
+    fields = {field.name for field in dataclasses.fields(value)}
+    others = {name: each for name, each in getattr(value, "__dict__", {}).items() if name not in fields}
+    plain = (int, float, str, bool, bytes, type(None))
+    return [(name, each if isinstance(each, plain) else id(each)) for name, each in sorted(others.items())]
+
+
 def make_like(template: Any, elements: list[Any]) -> Any:
     """A container like the template with other elements."""
     if isinstance(template, list):
@@ -48,7 +75,7 @@ def make_like(template: Any, elements: list[Any]) -> Any:
         return type(template)(*elements) if hasattr(template, "_fields") else tuple(elements)
     if isinstance(template, dict):
         return dict(zip(template, elements, strict=True))
-    made = copy.copy(template)
+    made = _copy_of(template)
     for field, element in zip(dataclasses.fields(template), elements, strict=True):
         object.__setattr__(made, field.name, element)
     return made
@@ -67,9 +94,11 @@ def flatten(value: Any, path: str = "") -> dict[str, Any] | None:
 
 
 def _makes(value: Any) -> Any:
-    """Types and steps of a container, without its elements."""
+    """Types and steps of a container, without its elements, and what else dataclass objects hold."""
     parts = parts_of(value)
-    return None if parts is None else (type(value), [(step, _makes(element)) for step, element in parts])
+    if parts is None:
+        return None
+    return type(value), [(step, _makes(element)) for step, element in parts], _others_of(value)
 
 
 def are_alike(a: Any, b: Any) -> bool:
