@@ -198,6 +198,14 @@ def _same_number(a: Any, b: Any) -> bool:
     return not isinstance(a, float) or math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
+def put(container: Any, key: Any, value: Any) -> None:
+    """Sets an element, or an attribute, also of what is frozen."""
+    if isinstance(container, list | dict):
+        container[key] = value
+    else:
+        object.__setattr__(container, key, value)
+
+
 def same_element(a: Any, b: Any) -> bool:
     """Whether keys or elements of a container are the same."""
     return a is b or _same_number(a, b)

@@ -10,20 +10,13 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pypto.frontend.containers import Change, Snapshot
+from pypto.frontend.containers import Change, Snapshot, put
 from pypto.frontend.floats import is_number
 from pypto.frontend.maybe import load
 from pypto.frontend.places import trace_error
 from pypto.frontend.structures import are_alike
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Retrace, Trace
-
-
-def _put(container: Any, key: Any, value: Any) -> None:
-    if isinstance(container, list | dict):
-        container[key] = value
-    else:
-        object.__setattr__(container, key, value)
 
 
 def _can_put(container: Any, key: Any) -> bool:
@@ -52,7 +45,7 @@ def _root(path: str) -> str:
 def undo(trace: Trace) -> None:
     """Gives all containers back what they held before the trace."""
     while trace.replaced:
-        _put(*trace.replaced.pop())
+        put(*trace.replaced.pop())
 
 
 _FIXED = "Python containers and objects are fixed while the kernel runs. Write into the tensor instead (x[:] = value)"
@@ -87,7 +80,7 @@ class Elements:
         """Puts values into the containers and takes them out of the table of names."""
         for path, (container, key) in self._places.items():
             if path in names:
-                _put(container, key, load(names.pop(path)))
+                put(container, key, load(names.pop(path)))
 
     def _new_changes(self, snapshot: Snapshot) -> Iterator[Change]:
         known = {(id(container), key) for container, key in self._places.values()}
@@ -121,7 +114,7 @@ class Elements:
         found = list(self._new_changes(snapshot))
         for change in found:
             self._trace.replaced.append((change.container, change.key, change.old))
-            _put(change.container, change.key, change.old)
+            put(change.container, change.key, change.old)
         if found:
             wanted = self._trace.facts.elements.setdefault(self._ordinal, set())
             wanted |= {change.path for change in found}

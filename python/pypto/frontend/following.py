@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pypto.frontend.choices import choose_value
-from pypto.frontend.containers import same_element
+from pypto.frontend.containers import put, same_element
 from pypto.frontend.kin import UNKNOWN, Parts, refusal
 from pypto.frontend.reach import Names, reachable
 from pypto.frontend.rewrite import RUNTIME
@@ -41,7 +41,7 @@ def settle(trace: Trace, live: Iterable[str] | None, function: types.FunctionTyp
         old = _get(container, key)
         trace.replaced.append((container, key, old))
         known = static_int(same)
-        _set(container, key, value if known else choose_value(trace, same, value, old, _name(container, key)))
+        put(container, key, value if known else choose_value(trace, same, value, old, _name(container, key)))
     trace.kin.refresh()
 
 
@@ -98,13 +98,6 @@ def _changed(before: Parts, after: Parts) -> Parts:
 
 def _get(container: Any, key: Any) -> Any:
     return container[key] if isinstance(container, list | dict) else getattr(container, key)
-
-
-def _set(container: Any, key: Any, value: Any) -> None:
-    if isinstance(container, list | dict):
-        container[key] = value
-    else:
-        object.__setattr__(container, key, value)
 
 
 def _name(container: Any, key: Any) -> str:
