@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.carry import UNBOUND, CarriedMove, Unusable
+from pypto.frontend.containers import Change, put
 from pypto.frontend.elements import IN_A_BRANCH, Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.links import Condition
-from pypto.frontend.maybe import Maybe, Reason, choose, join, split
+from pypto.frontend.maybe import Maybe, Reason, choose, join, load, split
 from pypto.frontend.reach import snapshot_around
 from pypto.frontend.rewrite import FlowMeta
-from pypto.frontend.structures import Structures, are_alike, elements_of
+from pypto.frontend.structures import Structures, are_alike, elements_of, rebuild
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Retrace, TensorFact, require
@@ -67,6 +68,7 @@ class BranchFlow:
         names = {*(meta.names.assigned & meta.names.live_after), *self._elements.paths}
         self._merged = sorted((names - self._structures.names) | self._structures.paths)
         self._then: dict[str, Any] = {}
+        self._changes: list[dict[tuple[int, Any], Change]] = []  # by branch: of elements that nothing was known of
         self._bound: list[dict[str, Any]] = []  # whether names of containers are bound behind either branch
         self._variables: dict[str, Tensor] = {}
         self._given_up: dict[str, Tensor] = {}  # by name: what it was before the branches, if it may be that still
@@ -154,6 +156,7 @@ class BranchFlow:
         self._structures.take(self.names)
         self._structures.relate(self.condition)
         self._elements.take(self.names)
+        self._merge_changes()
         self._structures.refresh()
         for name in self._structures.names & self.names.keys():
             bound = choose(self.condition, *(side[name] for side in self._bound))
@@ -165,7 +168,8 @@ class BranchFlow:
         frame = self._with_elements(frame)
         self._structures.add_side(frame)
         self._bound.append({name: split(frame.get(name, UNBOUND), UNBOUND)[1] for name in self._structures.names})
-        self._elements.check(self.trace.scope.watchers, functools.partial(self.runtime.error, meta=self.meta))
+        found = self._elements.check(self.trace.scope.watchers, functools.partial(self.runtime.error, meta=self.meta))
+        self._changes.append({(id(change.container), change.key): change for change in found})
         values = {name: frame.get(name, UNBOUND) for name in self._merged}
         held = {name: split(value, UNBOUND)[0] for name, value in values.items()}
         tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
@@ -181,6 +185,13 @@ class BranchFlow:
         self.trace.pop()
         self.trace.sides.pop()
         return values
+
+    def _merge_changes(self) -> None:
+        """What follows, in a trace that starts over, finds elements as the next trace will have them."""
+        then, other = self._changes
+        for key, (path, container, place, old, _) in (other | then).items():
+            sides = [side[key].new if key in side else old for side in (then, other)]
+            put(container, place, load(self._merge(path, *sides)))
 
     def _condition(self) -> Condition:
         """The condition of the branch that is open."""
@@ -239,18 +250,15 @@ class BranchFlow:
         """One value for both branches; UNBOUND gives way."""
         if a is UNBOUND or b is UNBOUND:
             value = b if a is UNBOUND else a
-            elements = elements_of(name, value).values()
-            if any(isinstance(each, Tensor) and not self.trace.is_open(each.scope) for each in elements):
-                self._structures.note(name, value)
-                raise Retrace
+            if any(self._is_over(each) for each in elements_of(name, value).values()):
+                return self._merge_containers(name, value, value)
             return self._merge_tensors(name, value, value) if isinstance(value, Tensor) else value
         if carry.same_value(a, b):
             return a
         if isinstance(a, Tensor) and isinstance(b, Tensor):
             return self._merge_tensors(name, a, b)
         if are_alike(a, b):
-            self._structures.note(name, a)
-            return a
+            return self._merge_containers(name, a, b)
         if is_float(a) or is_float(b):
             sides = [float_expr(self.trace, side) for side in (a, b)]
             if None not in sides:
@@ -260,6 +268,25 @@ class BranchFlow:
         if self._is_integer(a) and self._is_integer(b):
             return self.condition.tenary(a, b)
         return self._conflict(name, a, b)
+
+    def _is_over(self, value: Any) -> bool:
+        return isinstance(value, Tensor) and not self.trace.is_open(value.scope)
+
+    def _merge_containers(self, name: str, a: Any, b: Any) -> Any:
+        """The next trace merges the elements; what follows in this one finds all else with a container like that."""
+        self._structures.note(name, a)
+        elements = {}
+        others = elements_of(name, b)
+        for path, element in elements_of(name, a).items():
+            sides = element, others[path]
+            elements[path] = load(
+                self._merge_tensors(path, *sides)
+                if sides[0] is sides[1] and self._is_over(element)
+                else self._merge(path, *sides)
+            )
+        made = rebuild(a, elements, name)
+        self._structures.relate_one(made, a, b, self.condition)
+        return made
 
     def _conflict(self, name: str, a: Any, b: Any) -> Unusable:
         return Unusable(
@@ -274,6 +301,8 @@ class BranchFlow:
         if any(self.trace.parameters.get(name) is each for each in (a, b)):
             self.trace.facts.kept.add((self.ordinal, name))
         stand_in = carry.note_bound(self.trace, self.ordinal, name, a)
+        if stand_in is None and name not in self._variables:  # this trace starts over
+            stand_in = carry.declare(self.trace, self.ordinal, name, self.trace.facts.bound[self.ordinal, name])
         merged = self._variables[name] if stand_in is None else stand_in
         merged.set_valid([self._choice(x, y) for x, y in zip(a.valid_exprs(), b.valid_exprs(), strict=True)])
         return merged

@@ -141,11 +141,10 @@ def note_aliases(values: dict[str, Tensor], results: dict[str, Tensor]) -> None:
     Reading them is right; writing into one would not be seen through the other, so it is refused.
     """
     names = [name for name in values if name in results]
-    identities = {name: values[name].identities() for name in names}
     keys = {name: values[name].uncertain_keys() for name in names}
     for position, a in enumerate(names):
         for b in names[position + 1 :]:
-            if identities[a].keys() & identities[b].keys():
+            if values[a].may_be_one_with(values[b]):
                 results[a].may_be(results[b], f"'{a}' may be the same tensor as '{b}', and")
                 results[b].may_be(results[a], f"'{b}' may be the same tensor as '{a}', and")
                 results[a].thaws(*keys[a], *keys[b])

@@ -103,8 +103,8 @@ class Elements:
         if changed is not None and _root(changed) == self._trace.facts.changed:
             raise trace_error(ValueError, f"{changed} {self._text}")
 
-    def check(self, snapshot: Snapshot, error: Callable[[type[ValueError], str], Exception]) -> None:
-        """Refuses changes that cannot be followed; those that were not known and can be are in the next trace."""
+    def check(self, snapshot: Snapshot, error: Callable[[type[ValueError], str], Exception]) -> list[Change]:
+        """Refuses changes that cannot be followed; gives those that can be and are not yet: the next trace does."""
         changed = self.refused(snapshot)
         if changed is not None:
             if self._trace.facts.changed != _root(changed):
@@ -119,3 +119,4 @@ class Elements:
             wanted = self._trace.facts.elements.setdefault(self._ordinal, set())
             wanted |= {change.path for change in found}
             self._trace.starts_over = True
+        return found

@@ -4,6 +4,7 @@
 there, a write through any of the three is made again on the others, in branches on the conditions under which they are
 the one that was written.
 """
+# ruff: noqa: D107
 
 from __future__ import annotations
 
@@ -36,16 +37,35 @@ class Link(NamedTuple):
     to_older: bool
 
 
+class Group:
+    """Objects that may be one another, found once and kept while links are added."""
+
+    __slots__ = ("is_current", "members", "uncertain")
+
+    def __init__(self, members: dict[int, Tensor]) -> None:
+        self.is_current = True
+        self.members = members  # by id
+        self.uncertain = {key: each for key, each in members.items() if each._may_be}
+
+    def add(self, other: Group) -> None:
+        """Takes the members of another group over."""
+        self.members.update(other.members)
+        self.uncertain.update(other.uncertain)
+        for each in other.members.values():
+            each._group = self
+
+
 class Linked:
     """What a tensor knows of other objects that it may be."""
 
-    __slots__ = ("_frozen", "_links", "_may_be", "_thaw")
+    __slots__ = ("_frozen", "_group", "_links", "_may_be", "_thaw")
     _trace: Trace
     _scope: Scope
     _frozen: str
     _thaw: tuple[tuple[int, str], ...]
     _may_be: tuple[Tensor, ...]
     _links: tuple[Link, ...]
+    _group: Group | None
     _base: Tensor | None
     _derived: tuple[Tensor, ...]
     _id: int
@@ -54,6 +74,7 @@ class Linked:
         """Notes that this is one object with `other`, which was there before, where the conditions hold."""
         if other is self:
             return
+        self._join(other)
         self._links = (*self._links, Link(other, conditions, to_older=True))
         self._trace.linked.clear()
         other._links = (*other._links, Link(cast("Tensor", self), conditions, to_older=False))
@@ -62,6 +83,8 @@ class Linked:
     def unlink(self) -> None:
         """Nothing stands for the object any more."""
         self._trace.linked.clear()
+        if self._group is not None:
+            self._group.is_current = False
         for link in self._links:
             link.other._links = tuple(each for each in link.other._links if each.other is not self)
         self._links = ()
@@ -69,8 +92,9 @@ class Linked:
     def may_be(self, other: Tensor, reason: str) -> None:
         """Notes that Python might have `other` here; writing into this one would have to be seen there."""
         if all(each is not other for each in self._may_be):
-            self._trace.linked.clear()
+            group = self._join(other)
             self._may_be = (*self._may_be, other)
+            group.uncertain[id(self)] = cast("Tensor", self)
         self._thaw = tuple(dict.fromkeys((*self._thaw, *other._thaw)))
         self.forbid_writes(reason)
 
@@ -86,11 +110,15 @@ class Linked:
     @property
     def is_uncertain(self) -> bool:
         """Whether it may be another object under a condition that nobody knows."""
-        return any(each._may_be for each in self.identities().values())
+        return bool(self._identified().uncertain)
 
     def uncertain_keys(self) -> list[tuple[int, str]]:
         """What starts the trace over so that those conditions are known."""
-        return list(dict.fromkeys(key for each in self.identities().values() if each._may_be for key in each._thaw))
+        return list(dict.fromkeys(key for each in self._identified().uncertain.values() for key in each._thaw))
+
+    def may_be_one_with(self, other: Tensor) -> bool:
+        """Whether the two may be one object."""
+        return self._identified() is other._identified()
 
     @property
     def is_own(self) -> bool:
@@ -106,21 +134,29 @@ class Linked:
 
     def identities(self) -> dict[int, Tensor]:
         """This object and all that it may be, by id."""
-        known = self._trace.linked.get(id(self))
-        if known is None:
-            known = self._trace.linked[id(self)] = self._identities()
-        return known
+        return dict(self._identified().members)
 
-    def _identities(self) -> dict[int, Tensor]:
-        found: dict[int, Tensor] = {}
-        open_ends: list[Any] = [self]
-        while open_ends:
-            each = open_ends.pop()
-            if id(each) not in found:
-                found[id(each)] = each
-                near = (*each._may_be, *(link.other for link in each._links))
-                open_ends += [other for other in near if id(other) not in found]
-        return found
+    def _identified(self) -> Group:
+        if self._group is None or not self._group.is_current:
+            found: dict[int, Tensor] = {}
+            open_ends: list[Any] = [self]
+            while open_ends:
+                each = open_ends.pop()
+                if id(each) not in found:
+                    found[id(each)] = each
+                    open_ends += [*each._may_be, *(link.other for link in each._links)]
+            group = Group(found)
+            for each in found.values():
+                each._group = group
+            return group
+        return self._group
+
+    def _join(self, other: Tensor) -> Group:
+        """The group of both, which are going to have a link."""
+        small, large = sorted((self._identified(), other._identified()), key=lambda group: len(group.members))
+        if small is not large:
+            large.add(small)
+        return large
 
     def paths(self, inner: Scope | None = None) -> Paths:
         """Objects that this one may be, with the conditions, once for each way that leads there, if these are few.

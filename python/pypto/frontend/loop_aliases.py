@@ -60,7 +60,7 @@ class LoopAliases:
         self._links.end_pairs(ends)
         for a, b in itertools.combinations(ends, 2):
             both = a in self._links and b in self._links
-            if not both and ends[a].identities().keys() & ends[b].identities().keys():
+            if not both and ends[a].may_be_one_with(ends[b]):
                 for name in (a, b):
                     self._variables[a].thaws((self.ordinal, name))
                     self._variables[b].thaws((self.ordinal, name))

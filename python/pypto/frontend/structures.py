@@ -124,6 +124,11 @@ def _rebuild(template: Any, elements: dict[str, Any], path: str = "") -> Any:
     return make_like(template, [_rebuild(element, elements, path + step) for step, element in parts])
 
 
+def rebuild(template: Any, elements: dict[str, Any], name: str) -> Any:
+    """A container like that of a name with other elements, by names such as "[0] of state"."""
+    return _rebuild(template, {path.removesuffix(f"{_OF}{name}"): element for path, element in elements.items()})
+
+
 def containers_in(value: Any) -> list[Any]:
     """A container and those in it, without tuples, outermost first."""
     parts = parts_of(value)
@@ -226,6 +231,12 @@ class Structures:
             sides = itertools.zip_longest(containers_in(value), then[name], otherwise[name])
             found += [(fresh, one, other) for fresh, one, other in sides if fresh is not None]
         kin.merge(found, condition)
+
+    def relate_one(self, made: Any, then: Any, otherwise: Any, condition: SymbolicScalar) -> None:
+        """A container that stands for those of either side of a branch in a trace that starts over."""
+        kin = self._trace.kin = self._trace.kin or Kin(self._trace)
+        sides = [containers_in(each) for each in (made, then, otherwise)]
+        kin.merge(list(zip(*sides, strict=True)), condition)
 
     def note(self, name: str, container: Any) -> None:
         """The elements of this name are to be carried in the next trace."""

@@ -77,7 +77,7 @@ class Tensor(Linked, TensorMethods):
         made._variable, made._parameter = variable, parameter
         made._base = made._extents = None
         made._frozen = made._gone = made._taken = ""
-        made._valid = made._gone_key = None
+        made._valid = made._gone_key = made._group = None
         made._may_be = made._links = made._derived = made._thaw = ()
         made._read, made._writes, made._written_at = False, 0, 0
         made._ordinal = trace.next_tensor() if of is None else of
