@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Names = frozenset[str]
 EMPTY: Names = frozenset()
@@ -167,6 +168,45 @@ def _header_lines(node: ast.AST) -> Iterator[int]:
             yield from _header_lines(child)
 
 
+def _common(a: Names | None, b: Names | None) -> Names | None:
+    """What both of two ways set; None stands for a way that is not taken."""
+    return b if a is None else a if b is None else a & b
+
+
+class _Transfer(NamedTuple):
+    """What can be read before statements, for any names that can be read behind them.
+
+    Each way out of the statements sets some names; None where they are not left that way.
+    """
+
+    reads: Names = EMPTY
+    sets: Names | None = EMPTY  # on the way to what follows
+    sets_at_break: Names | None = None
+    sets_at_continue: Names | None = None
+
+    def then(self, rest: _Transfer) -> _Transfer:
+        """These statements, followed by others."""
+        if self.sets is None:
+            return self
+        ways = [None if way is None else way | self.sets for way in rest[1:]]
+        return _Transfer(
+            self.reads | (rest.reads - self.sets),
+            ways[0],
+            _common(self.sets_at_break, ways[1]),
+            _common(self.sets_at_continue, ways[2]),
+        )
+
+    def otherwise(self, other: _Transfer) -> _Transfer:
+        """Either these statements or others."""
+        ways = [_common(a, b) for a, b in zip(self[1:], other[1:], strict=True)]
+        return _Transfer(self.reads | other.reads, *ways)
+
+    def before(self, after: Names, at_break: Names, at_continue: Names) -> Names:
+        """Names that can be read before the statements, from those that can be where they are left."""
+        ways = zip(self[1:], (after, at_break, at_continue), strict=True)
+        return self.reads.union(*(names - sets for sets, names in ways if sets is not None))
+
+
 class Liveness:
     """Live names of one function. `flows` maps each `for` and `if` node to its FlowNames."""
 
@@ -176,6 +216,7 @@ class Liveness:
         self._always, self._through = captured_names(function)
         self._break: list[Names] = []
         self._continue: list[Names] = []
+        self._transfers: dict[ast.stmt, _Transfer] = {}  # of what loops repeat
         self._block(function.body, live_at_end | self._always)
 
     def by_line(self) -> dict[int, Names]:
@@ -243,32 +284,68 @@ class Liveness:
         self._record(node, [*node.body, *node.orelse], after, EMPTY)
         return self._block(node.body, after) | self._block(node.orelse, after) | self._reads(node.test)
 
-    def _loop(
-        self, body: list[ast.stmt], orelse: list[ast.stmt], after: Names, killed: set[str], test: set[str]
-    ) -> Names:
-        done = self._block(orelse, after)
-        head = done | test
+    def _loop(self, node: ast.For | ast.While, after: Names, killed: Names, test: set[str]) -> Names:
+        """One pass finds what is live at the head: another one would add nothing."""
+        base = self._block(node.orelse, after) | test
+        head = base | (self._transfer_of(node.body).before(base, after, base) - killed)
         self._break.append(after)
-        while True:
-            self._continue.append(head)
-            grown = head | (self._block(body, head) - killed)
-            self._continue.pop()
-            if grown == head:
-                break
-            head = grown
+        self._continue.append(head)
+        self._block(node.body, head)
+        self._continue.pop()
         self._break.pop()
         return head
 
     def _for(self, node: ast.For, after: Names) -> Names:
-        targets = set(stores_of([node.target]))
-        self._break.append(EMPTY)
-        self._continue.append(EMPTY)
-        read_first = self._block(node.body, EMPTY) - targets  # what is noted of inner statements is noted again below
-        self._continue.pop()
-        self._break.pop()
-        head = self._loop(node.body, node.orelse, after, targets, self._reads(node.target))
+        targets = frozenset(stores_of([node.target]))
+        read_first = self._transfer_of(node.body).reads - targets
+        head = self._loop(node, after, targets, self._reads(node.target))
         self._record(node, [node.target, *node.body], after, head, read_first)
         return head | self._reads(node.iter)
 
     def _while(self, node: ast.While, after: Names) -> Names:
-        return self._loop(node.body, node.orelse, after, set(), self._reads(node.test))
+        return self._loop(node, after, EMPTY, self._reads(node.test))
+
+    def _transfer_of(self, statements: Sequence[ast.stmt]) -> _Transfer:
+        found = _Transfer()
+        for statement in reversed(statements):
+            if statement not in self._transfers:
+                self._transfers[statement] = self._transfer(statement)
+            found = self._transfers[statement].then(found)
+        return found
+
+    def _transfer(self, node: ast.stmt) -> _Transfer:
+        if isinstance(node, ast.If):
+            sides = self._transfer_of(node.body).otherwise(self._transfer_of(node.orelse))
+            return sides._replace(reads=sides.reads | self._reads(node.test))
+        if isinstance(node, ast.For):
+            return self._transfer_of_loop(
+                node, frozenset(stores_of([node.target])), self._reads(node.target), self._reads(node.iter)
+            )
+        if isinstance(node, ast.While):
+            return self._transfer_of_loop(node, EMPTY, self._reads(node.test), set())
+        if isinstance(node, ast.With):
+            return self._transfer_of_plain(node.items).then(self._transfer_of(node.body))
+        if isinstance(node, ast.Return):
+            return _Transfer(frozenset(self._reads(node.value)) | self._always, None)
+        if isinstance(node, ast.Break):
+            return _Transfer(EMPTY, None, EMPTY, None)
+        if isinstance(node, ast.Continue):
+            return _Transfer(EMPTY, None, None, EMPTY)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            return _Transfer(frozenset(self._reads(node)))
+        return self._transfer_of_plain([node])
+
+    def _transfer_of_plain(self, nodes: Sequence[ast.AST]) -> _Transfer:
+        sets, reads = frozenset(stores_of(nodes)), self._always.union(*(self._reads(node) for node in nodes))
+        return _Transfer(reads, sets)
+
+    def _transfer_of_loop(self, node: ast.For | ast.While, killed: Names, test: set[str], first: set[str]) -> _Transfer:
+        """Of a loop: it can run no iteration, and is left behind its `else` or by `break`."""
+        body, otherwise = self._transfer_of(node.body), self._transfer_of(node.orelse)
+        left_by_break = None if body.sets_at_break is None else body.sets_at_break | killed
+        return _Transfer(
+            otherwise.reads | test | (body.reads - killed) | first,
+            _common(otherwise.sets, left_by_break),
+            otherwise.sets_at_break,
+            otherwise.sets_at_continue,
+        )
