@@ -213,15 +213,15 @@ class BranchFlow:
                     continue
                 variable.thaws(key)
             variable.link(each, (self._condition(), *conditions))
-        if name not in self._lent and not value.is_uncertain:
-            return
-        keys = value.uncertain_keys()
-        for each in value.identities().values():
-            if each.scope is not self.trace.scope and (name in self._lent or id(each) not in linked):
-                variable.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
-                each.may_be(variable, f"it may also be '{name}', depending on a condition, and")
-                variable.thaws(*keys)
-                each.thaws(*keys)
+        if name in self._lent:
+            for each in value.identities().values():
+                if each.scope is not self.trace.scope:
+                    variable.may_both_be(each, f"'{name}'")
+        else:
+            outside = self.trace.scope
+            variable.may_be_any_of(
+                value, f"'{name}'", lambda each: each.scope is not outside and id(each) not in linked
+            )
 
     def _give_up(self) -> None:
         """A tensor that a branch may have bound anew, and that is written into later, has no other name any more."""

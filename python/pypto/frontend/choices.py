@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from pypto.frontend.carry import Unusable, kind_of, same_value
@@ -74,14 +75,12 @@ def _choose_tensor(trace: Trace, condition: SymbolicScalar, a: Tensor, b: Tensor
     )
     for side, holds in ((a, True), (b, False)):
         made.link(side, ((expr, holds),))
-        keys = side.uncertain_keys()
-        for each in side.identities().values() if side.is_uncertain else ():
-            if each is not side and trace.is_open(each.scope):
-                made.may_be(each, f"'{name}' may be another tensor, depending on a condition, and")
-                each.may_be(made, f"it may also be '{name}', depending on a condition, and")
-                made.thaws(*keys)
-                each.thaws(*keys)
+        made.may_be_any_of(side, f"'{name}'", functools.partial(_is_other, trace, side))
     return made
+
+
+def _is_other(trace: Trace, side: Tensor, each: Tensor) -> bool:
+    return each is not side and trace.is_open(each.scope)
 
 
 def _choose_extent(trace: Trace, condition: SymbolicScalar, a: int, b: int) -> int:

@@ -62,7 +62,8 @@ class Elements:
         places = snapshot().places() if wanted else {}
         self._places = {path: place for path, place in places.items() if path in wanted}
         held = self.values()
-        trace.replaced += [(container, key, held[path]) for path, (container, key) in self._places.items()]
+        for path, (container, key) in self._places.items():
+            trace.note_replaced(container, key, held[path])
 
     @property
     def paths(self) -> list[str]:
@@ -113,7 +114,7 @@ class Elements:
             raise error(ValueError, f"{changed} {self._text}")
         found = list(self._new_changes(snapshot))
         for change in found:
-            self._trace.replaced.append((change.container, change.key, change.old))
+            self._trace.note_replaced(change.container, change.key, change.old)
             put(change.container, change.key, change.old)
         if found:
             wanted = self._trace.facts.elements.setdefault(self._ordinal, set())

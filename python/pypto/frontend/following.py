@@ -39,7 +39,7 @@ def settle(trace: Trace, live: Iterable[str] | None, function: types.FunctionTyp
     puts = [put for change in changes for put in _puts(trace, change, changes, names, follows)]
     for container, key, value, same in puts:
         old = _get(container, key)
-        trace.replaced.append((container, key, old))
+        trace.note_replaced(container, key, old)
         known = static_int(same)
         put(container, key, value if known else choose_value(trace, same, value, old, _name(container, key)))
     trace.kin.refresh()

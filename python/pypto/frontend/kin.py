@@ -19,7 +19,7 @@ from pypto.frontend.tracer import NoValue, Scope, TensorLike, Trace
 
 UNKNOWN = object()  # in place of a condition: two containers may be one, and nobody knows when
 
-_FEW = 64
+_FEW = 8
 _PROBE: dict[int, tuple[Any, list[Any]]] = {0: ([], [])}
 _ALONE = [sys.getrefcount(_PROBE[key][0]) for key in _PROBE][0]  # references of a container that nobody else holds
 
@@ -58,6 +58,7 @@ class Kin:
         self._trace = trace
         self._known: dict[int, tuple[Any, Parts]] = {}  # by id: the container and what it holds
         self._same: dict[int, dict[int, Any]] = {}
+        self._made: set[int] = set()  # those made by the tracer, by id
         self._loop: dict[int, Scope | None] = {}  # of those made by the tracer: the loop whose numbers conditions use
         self._held: list[tuple[int, Any]] = []  # results of calls, with the depth of the statement that uses them
         self._most = _FEW
@@ -85,6 +86,10 @@ class Kin:
         """Whether a container may be another one."""
         return id(container) in self._known
 
+    def is_made(self, container: Any) -> bool:
+        """Whether the tracer has made it, so that nothing outside of the trace holds it."""
+        return id(container) in self._made
+
     def same(self, a: Any, b: Any) -> Any:
         """When two containers are one: 0, 1, a symbolic condition or UNKNOWN."""
         if a is b:
@@ -103,6 +108,7 @@ class Kin:
     def made(self, container: Any) -> None:
         """A container that the tracer makes here."""
         self._add(container)
+        self._made.add(id(container))
         loop = self._trace.innermost_loop()
         if loop is not None:
             self._loop[id(container)] = loop
@@ -144,8 +150,9 @@ class Kin:
             for other in self._same.pop(key):
                 self._same[other].pop(key, None)
             self._loop.pop(key, None)
+            self._made.discard(key)
             del self._known[key]
-        self._most = _FEW + 2 * len(self._known)
+        self._most = _FEW + len(self._known) * 3 // 2
 
     def refresh(self) -> None:
         """The tracer itself has put values into containers."""

@@ -26,6 +26,7 @@ _MOST_PATHS = 64  # to other objects that are looked at one by one
 _MOST_OBJECTS = 256  # that one write goes to
 
 
+Key = tuple[int, str]
 Paths = list[tuple["Tensor", Conditions]]
 
 
@@ -40,17 +41,23 @@ class Link(NamedTuple):
 class Group:
     """Objects that may be one another, found once and kept while links are added."""
 
-    __slots__ = ("is_current", "members", "uncertain")
+    __slots__ = ("is_current", "keys", "members", "plain", "uncertain")
 
     def __init__(self, members: dict[int, Tensor]) -> None:
         self.is_current = True
         self.members = members  # by id
         self.uncertain = {key: each for key, each in members.items() if each._may_be}
+        self.plain = {key: each for key, each in members.items() if not each._may_be}  # the others
+        self.keys: dict[Key, None] = {}  # what starts the trace over when one of these is written into
+        for each in self.uncertain.values():
+            self.keys.update(dict.fromkeys(each._thaw))
 
     def add(self, other: Group) -> None:
         """Takes the members of another group over."""
         self.members.update(other.members)
         self.uncertain.update(other.uncertain)
+        self.plain.update(other.plain)
+        self.keys.update(other.keys)
         for each in other.members.values():
             each._group = self
 
@@ -62,8 +69,8 @@ class Linked:
     _trace: Trace
     _scope: Scope
     _frozen: str
-    _thaw: tuple[tuple[int, str], ...]
-    _may_be: tuple[Tensor, ...]
+    _thaw: tuple[Key, ...]
+    _may_be: dict[int, Tensor] | None
     _links: tuple[Link, ...]
     _group: Group | None
     _base: Tensor | None
@@ -91,12 +98,34 @@ class Linked:
 
     def may_be(self, other: Tensor, reason: str) -> None:
         """Notes that Python might have `other` here; writing into this one would have to be seen there."""
-        if all(each is not other for each in self._may_be):
-            group = self._join(other)
-            self._may_be = (*self._may_be, other)
+        group = self._join(other)
+        if self._may_be is None:
+            self._may_be = {}
             group.uncertain[id(self)] = cast("Tensor", self)
-        self._thaw = tuple(dict.fromkeys((*self._thaw, *other._thaw)))
+            group.plain.pop(id(self), None)
+        self._may_be[id(other)] = other
+        group.keys.update(dict.fromkeys((*self._thaw, *other._thaw)))
         self.forbid_writes(reason)
+
+    def may_be_any_of(self, value: Tensor, name: str, is_meant: Callable[[Tensor], bool]) -> None:
+        """Notes that this may be any object that the value may be, where nobody knows when; `name` is what holds it."""
+        group = value._identified()
+        if not group.uncertain:
+            return
+        for key, each in list(group.plain.items()):
+            if not self._trace.is_open(each._scope):
+                del group.plain[key]  # nothing can use it any more
+            elif each is not self and is_meant(each):
+                self.may_both_be(each, name)
+        for each in group.uncertain.values():
+            if each is not self and is_meant(each):
+                self.may_both_be(each, name)
+                break  # they are in one group, also when links go
+
+    def may_both_be(self, other: Tensor, name: str) -> None:
+        """Notes for both that Python might have the other one."""
+        self.may_be(other, f"{name} may be another tensor, depending on a condition, and")
+        other.may_be(cast("Tensor", self), f"it may also be {name}, depending on a condition, and")
 
     def forbid_writes(self, reason: str) -> None:
         """Makes writes into the object an error, because they could not be seen through another object."""
@@ -112,9 +141,19 @@ class Linked:
         """Whether it may be another object under a condition that nobody knows."""
         return bool(self._identified().uncertain)
 
-    def uncertain_keys(self) -> list[tuple[int, str]]:
+    def uncertain_keys(self) -> list[Key]:
         """What starts the trace over so that those conditions are known."""
-        return list(dict.fromkeys(key for each in self._identified().uncertain.values() for key in each._thaw))
+        return list(self._identified().keys)
+
+    def thaws(self, *keys: Key) -> None:
+        """Writing into the object, though it is frozen, starts the trace over with these known."""
+        self._thaw = tuple(dict.fromkeys((*self._thaw, *keys)))
+        if self._may_be:
+            self._identified().keys.update(dict.fromkeys(keys))
+
+    def thaw(self) -> bool:
+        """Notes those; false where all are known already."""
+        return self._trace.follow(*self._thaw, *(self._identified().keys if self._may_be else ()))
 
     def may_be_one_with(self, other: Tensor) -> bool:
         """Whether the two may be one object."""
@@ -144,8 +183,12 @@ class Linked:
                 each = open_ends.pop()
                 if id(each) not in found:
                     found[id(each)] = each
-                    open_ends += [*each._may_be, *(link.other for link in each._links)]
+                    open_ends += [link.other for link in each._links]
+                    if each._may_be:
+                        open_ends += [*each._may_be.values(), *each._group.uncertain.values()]
             group = Group(found)
+            for each in group.uncertain.values():
+                group.keys.update({} if each._group is None else each._group.keys)
             for each in found.values():
                 each._group = group
             return group
@@ -232,9 +275,7 @@ class Linked:
         if not self._links:
             primitive(self)
             return
-        noted = 0 if self._frozen else sum(self._trace.facts.follow(key) for key in self._thaw)
-        if noted:
-            self._trace.starts_over = True  # when it has seen everything else
+        if not self._frozen and self._trace.follow(*self._thaw):
             primitive(self)
             return
         ways: dict[int, tuple[Tensor, list[Conditions]]] = {}

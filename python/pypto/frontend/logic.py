@@ -197,15 +197,12 @@ def _choose_tensors(
     for each, conditions in found:
         chosen.link(each, conditions)
     known = {id(each) for each, _ in found}
-    keys = [key for value in values for key in value.uncertain_keys()]
-    for each in {
-        key: each for value in values if value.is_uncertain for key, each in value.identities().items()
-    }.values():
-        if trace.is_open(each.scope) and id(each) not in known:
-            chosen.may_be(each, "what a conditional expression gave may be another tensor, and")
-            each.may_be(chosen, "it may be what a conditional expression gave, and")
-            chosen.thaws(*keys)
-            each.thaws(*keys)
+    for value in values:
+        chosen.may_be_any_of(
+            value,
+            "what a conditional expression gave",
+            lambda each: trace.is_open(each.scope) and id(each) not in known,
+        )
     return chosen
 
 

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import carry
 from pypto.frontend.loop_links import LoopLinks, made_inside
 from pypto.frontend.maybe import split
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import Retrace, Trace
+from pypto.frontend.tracer import Trace
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
@@ -40,9 +40,7 @@ class LoopAliases:
             for name, writes in self._writes.items()
             if name not in self._links and split(self._entry[name], carry.UNBOUND)[0].writes != writes
         ]
-        if sum(self.trace.facts.follow((self.ordinal, name)) for name in lost):
-            raise Retrace
-        for name in lost:
+        for name in () if self.trace.follow(*((self.ordinal, name) for name in lost)) else lost:
             raise self.runtime.error(
                 ValueError,
                 f"'{name}' is bound anew in the pypto.loop, and the tensor it held before is written in the loop "
@@ -82,10 +80,10 @@ class LoopAliases:
                         self._refuse_shared(name, other)
                     self._links.end_pair(name, other)
 
-    def _refuse_shared(self, name: str, other: str) -> NoReturn:
-        """Two names have one object at the end of the body, and one of them is written into."""
-        if sum(self.trace.facts.follow((self.ordinal, each)) for each in (name, other)):
-            raise Retrace
+    def _refuse_shared(self, name: str, other: str) -> None:
+        """Two names have one object at the end of the body, and one of them is written into: both are followed."""
+        if self.trace.follow((self.ordinal, name), (self.ordinal, other)):
+            return
         raise self.runtime.error(
             ValueError,
             f"'{name}' is bound anew in the pypto.loop and written into as well, and may be the tensor of "
@@ -117,8 +115,8 @@ class LoopAliases:
             if each.scope is self.trace.scope:
                 continue
             if each.was_written_since(self._first_write) or name in self._written:
-                if self.trace.facts.follow((self.ordinal, name)):
-                    raise Retrace
+                if self.trace.follow((self.ordinal, name)):
+                    return value
                 raise self.runtime.error(
                     ValueError,
                     f"'{name}' is bound to a tensor that exists outside of the pypto.loop, or may be, and the loop "
@@ -133,12 +131,10 @@ class LoopAliases:
         """The new value of a name that the loop writes into as well."""
         heads = [other for other, head in self._heads.items() if id(head) in value.identities()]
         lost = [other for other in heads if id(self._heads[other]) in self._outside]
-        if sum(self.trace.facts.follow((self.ordinal, other)) for other in lost):  # their tensors are followed too
-            raise Retrace
+        if self.trace.follow(*((self.ordinal, other) for other in lost)):  # their tensors are followed too
+            return value
         is_followed = not lost and self._links.end(name, value)
-        if not is_followed and sum(self.trace.facts.follow(key) for key in value.uncertain_keys()):
-            raise Retrace
-        if not is_followed:
+        if not is_followed and not self.trace.follow(*value.uncertain_keys()):
             raise self.runtime.error(
                 ValueError,
                 f"'{name}' is bound anew in the pypto.loop and written into as well, and may be a tensor of before the "

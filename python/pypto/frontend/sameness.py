@@ -46,9 +46,8 @@ def _are_one(trace: Trace, a: Tensor, b: Tensor) -> Any:
     for each in (a, b):
         each.check_kept()
     if a.is_uncertain and id(b) in a.identities():
-        if not sum(trace.facts.follow(key) for key in a.uncertain_keys()):
+        if not trace.follow(*a.uncertain_keys()):
             raise _unknown()
-        trace.starts_over = True
         return 0
     return any_of(trace, [conditions for each, conditions in a.paths() if each is b])
 

@@ -41,7 +41,7 @@ class Tensor(Linked, TensorMethods):
     _extents: MovedExtents | None  # the valid extents, where moves in loops or branches change them
     _frozen: str  # why it must not be written into
     _thaw: tuple[tuple[int, str], ...]  # what starts the trace over when a frozen one is written after all
-    _may_be: tuple[Tensor, ...]  # other objects that Python would have here, depending on what runs
+    _may_be: dict[int, Tensor] | None  # other objects that Python would have here, depending on what runs
     _links: tuple[Link, ...]  # those, where the conditions are known
     _gone: str  # why it cannot be used any more
     _gone_key: tuple[int, str] | None  # what starts the trace over when it is used after all
@@ -77,8 +77,8 @@ class Tensor(Linked, TensorMethods):
         made._variable, made._parameter = variable, parameter
         made._base = made._extents = None
         made._frozen = made._gone = made._taken = ""
-        made._valid = made._gone_key = made._group = None
-        made._may_be = made._links = made._derived = made._thaw = ()
+        made._valid = made._gone_key = made._group = made._may_be = None
+        made._links = made._derived = made._thaw = ()
         made._read, made._writes, made._written_at = False, 0, 0
         made._ordinal = trace.next_tensor() if of is None else of
         if not variable and made._ordinal in trace.facts.variables:
@@ -275,10 +275,6 @@ class Tensor(Linked, TensorMethods):
         self._taken = name
         return Tensor.make(self._trace, self._id, variable=True, of=of)
 
-    def thaws(self, *keys: tuple[int, str]) -> None:
-        """Writing into the object, though it is frozen, starts the trace over with these known."""
-        self._thaw = tuple(dict.fromkeys((*self._thaw, *keys)))
-
     def give_up(self, key: tuple[int, str]) -> None:
         """Says that only the name of the key stands for the tensor; any further use starts the trace over."""
         if self._frozen:
@@ -302,9 +298,7 @@ class Tensor(Linked, TensorMethods):
 
     def _writable(self) -> int:
         self._check()
-        if self._frozen:
-            if sum(self._trace.facts.follow(key) for key in self._thaw):
-                raise Retrace
+        if self._frozen and not self.thaw():
             raise self.refusal(self._frozen)
         if not self._variable:
             self._need_variable()

@@ -18,6 +18,7 @@ from pypto.config import scopes
 from pypto.dtypes import DataType
 from pypto.frontend import packed
 from pypto.frontend.places import Place, caller_place, trace_error
+from pypto.frontend.tiles import Tiles
 
 if TYPE_CHECKING:
     from pypto.frontend.source import Source
@@ -101,23 +102,6 @@ class Retrace(BaseException):
     """Starts the trace over; never seen outside of it."""
 
 
-@dataclass(frozen=True)
-class Tiles:
-    """Tile shapes in force: of vector operations, and m, k, n of the cube (0: chosen by the compiler)."""
-
-    vector: tuple[int, ...] = ()
-    cube: tuple[int, int, int] = (0, 0, 0)
-
-    @classmethod
-    def of(cls, node: scopes.OptionScope) -> Tiles:
-        """Those of a scope of options; of each extent of the cube the largest."""
-        vector: Any = node.get("vec_tile_shapes") if node.has("vec_tile_shapes") else ()
-        if not node.has("cube_tile_shapes"):
-            return cls(tuple(vector))
-        tile: Any = node.get("cube_tile_shapes")
-        return cls(tuple(vector), (max(tile[0]), max(tile[1]), max(tile[2])))
-
-
 class Scope:
     """An open block of the program: the kernel, a loop body or a branch. Options set in it end with it."""
 
@@ -181,6 +165,7 @@ class Trace:
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
         self.starts_over = False  # facts were found that change what was traced before
+        self.followed: set[tuple[int, str]] = set()  # what this trace has found to be written into
         self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
         self._tensors = 0
         self._flows = 0
@@ -227,7 +212,9 @@ class Trace:
 
     def pop(self) -> None:
         """Closes the innermost scope."""
-        before = self.scopes.pop().options_before
+        scope = self.scopes.pop()
+        scope.watchers = scope.settled = None  # tensors hold the scope
+        before = scope.options_before
         if before is not None:
             scopes.put_in_force(before)
 
@@ -255,6 +242,22 @@ class Trace:
                 "a loop index is used after its pypto.loop has ended: it has no value there; compute what is needed "
                 "from the bounds of the loop",
             )
+
+    def follow(self, *keys: tuple[int, str]) -> bool:
+        """Notes that what loops or branches give to names is written into, for the next trace; false if it was known.
+
+        This one goes on as it is, to find what else is needed.
+        """
+        new = {key for key in keys if key not in self.followed and self.facts.follow(key)}
+        self.followed |= new
+        is_noted = not self.followed.isdisjoint(keys)
+        self.starts_over = self.starts_over or is_noted
+        return is_noted
+
+    def note_replaced(self, container: Any, key: Any, old: Any) -> None:
+        """An element takes a value of the trace: what is not of the trace itself gets its own back when that ends."""
+        if self.kin is None or not self.kin.is_made(container):
+            self.replaced.append((container, key, old))
 
     # Building.
 
