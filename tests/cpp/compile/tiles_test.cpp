@@ -43,6 +43,20 @@ TEST(Tiles, WhatIsChosenFromLongRowsCountsAsLong) {
   EXPECT_EQ(Tile(best), (Dims{1, 8}));
 }
 
+TEST(Tiles, OfRowsThatAreWrittenHereAndThereThoseThatAreWrittenCount) {
+  Grid rows = MakeGrid({1024, 4096}, {}, -1);
+  rows.whole = 2;
+  rows.touched = 16;
+  EXPECT_EQ(Tile(rows), (Dims{1024, 256}));  // what lies under a tile is at most so large
+  rows.touched = 1000;
+  EXPECT_EQ(Tile(rows), (Dims{1024, 64}));
+  rows.extents = {int64_t{1} << 30, 4096};  // but a row is not cut to a few cells
+  EXPECT_EQ(Tile(rows), (Dims{int64_t{1} << 30, 64}));
+  rows.extents = {16, 4096};
+  rows.touched = 4;
+  EXPECT_EQ(Tile(rows), (Dims{16, 2048}));
+}
+
 TEST(Tiles, HugeGivenTilesAreCut) {
   const Dims tile = Tile(MakeGrid({4096, 4096}, {4096, 4096}, -1));
   EXPECT_EQ(tile, (Dims{64, 4096}));

@@ -181,6 +181,7 @@ class GraphBuilder {
     } else if (node.kind == NodeKind::kWhole) {
       node.grid = WholeGrid(step, extents);
       NoteSelection(step, extents, &node.grid);
+      NoteTouched(step, &node.grid);
     } else if (family != OpFamily::kReduction) {
       node.grid = MakeGrid(extents, VectorTile(step), -1);
       NoteOrder(node.order_of_dims, &node.grid);
@@ -220,29 +221,43 @@ class GraphBuilder {
     grid->read = std::max<int64_t>(operand[axis] / std::max<int64_t>(extents[axis], 1), 1);
   }
 
+  // What writes some cells into its first operand: only those count, however many that has.
+  void NoteTouched(const Step& step, Grid* grid) const {
+    if (step.code != OpCode::kIndexPut && step.code != OpCode::kIndexAdd && step.code != OpCode::kScatter) return;
+    const program::Operand& index = step.inputs[step.code == OpCode::kIndexPut ? 3 : 1];
+    const std::vector<int64_t> extents = StaticExtents(exprs_, context_.tensors[index.tensor].shape);
+    if (step.code != OpCode::kScatter) {
+      grid->touched = extents[0];
+    } else if (const auto axis = static_cast<size_t>(step.attributes.axis); axis < extents.size()) {
+      grid->touched = extents[axis];
+    }
+  }
+
   // Tiles of a whole operation split only dims in which its tiles do not depend on each other.
   static Grid WholeGrid(const Step& step, const std::vector<int64_t>& extents) {
     Grid grid = MakeGrid(extents, {}, -1);
     const size_t rank = extents.size();
     for (size_t dim = 0; dim < rank; ++dim) {
-      if (!SplitsDim(step.code, dim, rank, static_cast<size_t>(step.attributes.axis))) {
+      if (!SplitsDim(step, dim, rank)) {
         grid.whole |= uint32_t{1} << (rank - 1 - dim);
       }
     }
     return grid;
   }
 
-  static bool SplitsDim(OpCode code, size_t dim, size_t rank, size_t axis) {
-    switch (code) {
+  static bool SplitsDim(const Step& step, size_t dim, size_t rank) {
+    const auto axis = static_cast<size_t>(step.attributes.axis);
+    switch (step.code) {
       case OpCode::kArgMax:
       case OpCode::kArgMin:
       case OpCode::kCumSum:
       case OpCode::kCumProd:
       case OpCode::kSorted:
       case OpCode::kSortedIndex:
-      case OpCode::kScatter: return dim != axis;
-      // The index varies along the axis; everything else of a slice is its own.
-      case OpCode::kIndexAdd: return dim != axis && dim + 1 != rank;
+      case OpCode::kScatter:
+      case OpCode::kIndexAdd: return dim != axis;
+      // Behind x, values and the mode stands an index for each leading dim.
+      case OpCode::kIndexPut: return dim + 3 >= step.inputs.size();
       case OpCode::kInterleave:
       case OpCode::kDeinterleave:
       case OpCode::kDeinterleaveTwo:

@@ -147,7 +147,7 @@ int64_t RowRoom(const Grid& grid, int64_t held) {
 void ChooseTile(Grid& grid) {
   const size_t rank = grid.extents.size();
   grid.tile.assign(rank, 1);
-  int64_t held = WholeVolume(grid) * grid.read;
+  int64_t held = (grid.touched > 0 ? grid.touched : WholeVolume(grid)) * grid.read;
   bool split = false;
   for (size_t i = rank; i-- > 0;) {
     if (HasBit(grid.whole, rank, i)) {
@@ -176,7 +176,8 @@ void SettleTile(Grid& grid) {
   for (size_t i = 0; i < rank && Volume(grid.tile) > kLargestTile; ++i) {
     if (HasBit(grid.whole, rank, i)) continue;
     const int64_t others = Volume(grid.tile) / grid.tile[i];
-    grid.tile[i] = std::clamp<int64_t>(kLargestTile / others, 1, grid.tile[i]);
+    const int64_t least = grid.touched > 0 && i + 1 == rank ? std::min(kShortestRow, grid.tile[i]) : 1;
+    grid.tile[i] = std::clamp<int64_t>(kLargestTile / others, least, grid.tile[i]);
   }
 }
 

@@ -65,6 +65,19 @@ struct OpProgram {
   uint32_t place = 0;
 };
 
+// Whether operand `index` (0: the output) of a whole operation counts slices: a dim of its own, read by every tile.
+inline bool IsIndexOfSlices(const OpProgram& op, size_t index) {
+  if (op.code == program::OpCode::kIndexPut) return index > 3;
+  return index == 2 && (op.code == program::OpCode::kIndexSelect || op.code == program::OpCode::kIndexAdd);
+}
+
+// Whether the tile of a whole operation cuts operand `index` along the dim: what an index chooses from is whole.
+inline bool FollowsTile(const OpProgram& op, size_t index, int dim) {
+  if (IsIndexOfSlices(op, index)) return false;
+  const bool chooses = op.code == program::OpCode::kIndexSelect || op.code == program::OpCode::kGather;
+  return index != 1 || dim != op.axis || !chooses;
+}
+
 struct AccessProgram {
   uint32_t storage = 0;
   std::string_view name;      // of the tensor; lives as long as the plan

@@ -340,14 +340,6 @@ class TileRunner {
     RunMatmul(leaf_, kernels_, record_.bounds, cells, views, scratch_, abort_);
   }
 
-  // Whether the tile cuts operand `index` (0: the output) along the dim: what an index chooses from is whole, and an
-  // index of slices has a dim of its own.
-  static bool Follows(const OpProgram& op, size_t index, int dim) {
-    const bool selects = op.code == program::OpCode::kIndexSelect;
-    if (selects && index == 2) return false;
-    return index != 1 || dim != op.axis || !(selects || op.code == program::OpCode::kGather);
-  }
-
   void RunWhole() {
     const OpProgram& op = leaf_.ops[0];
     WholeArgs args{op, kernels_, leaf_, fault_, leaf_.rank, begin_};
@@ -364,7 +356,7 @@ class TileRunner {
       for (int dim = 0; dim < leaf_.rank; ++dim) {
         const int64_t valid = record_.bounds[i * static_cast<size_t>(leaf_.rank) + static_cast<size_t>(dim)];
         to.cells[dim] = valid;
-        if (leaf_.tile[dim] == leaf_.extents[dim] || !Follows(op, i, dim)) continue;
+        if (leaf_.tile[dim] == leaf_.extents[dim] || !FollowsTile(op, i, dim)) continue;
         to.cells[dim] = std::clamp<int64_t>(valid - begin_[dim], 0, leaf_.tile[dim]);
         if (access.extents[dim] > 1) to.view.data += begin_[dim] * to.view.strides[dim] * access.element_bytes;
         if (i == 0 && to.cells[dim] == 0) return;

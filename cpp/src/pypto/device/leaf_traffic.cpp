@@ -97,7 +97,7 @@ class Traffic {
     if (like > op.input_count) like = operand;
     const int64_t bound = record_.bounds[like * static_cast<size_t>(leaf_.rank) + static_cast<size_t>(dim)];
     const bool split = leaf_.tile[dim] < leaf_.extents[dim] && bound > 1;
-    return split ? InTile(bound, dim) : bound;
+    return split && !(writes_some && IsIndexOfSlices(op, operand)) ? InTile(bound, dim) : bound;
   }
 
   const LeafRecord& record_;

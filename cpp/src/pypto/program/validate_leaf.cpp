@@ -73,7 +73,8 @@ class LeafValidator {
   bool HasOwnExtents() const {
     if (leaf_.ops.size() != 1) return false;
     const OpCode code = leaf_.ops[0].code;
-    return code == OpCode::kGather || code == OpCode::kIndexSelect || code == OpCode::kScatter;
+    return code == OpCode::kGather || code == OpCode::kIndexSelect || code == OpCode::kScatter ||
+           code == OpCode::kIndexAdd || code == OpCode::kIndexPut;
   }
 
   Status CheckExtents(const std::vector<int64_t>& extents) const {
