@@ -54,11 +54,16 @@ class BranchFlow:
     """One execution of an `if` statement on a symbolic condition. Made by rewritten code."""
 
     def __init__(
-        self, runtime: FunctionRuntime, meta: FlowMeta, condition: SymbolicScalar, frame: dict[str, Any]
+        self,
+        runtime: FunctionRuntime,
+        meta: FlowMeta,
+        condition: SymbolicScalar,
+        frame: dict[str, Any],
+        ordinal: int | None = None,
     ) -> None:
         self.runtime, self.meta, self.condition = runtime, meta, condition
         self.trace = require("if")
-        self.ordinal = self.trace.next_flow()
+        self.ordinal = self.trace.next_flow() if ordinal is None else ordinal
         self.names: dict[str, Any] = {}
         runtime.refuse_escape(meta, "an if on a symbolic condition")
         around = functools.partial(snapshot_around, self.trace, frame, runtime.function)

@@ -73,14 +73,14 @@ def same_value(a: Any, b: Any) -> bool:
     return isinstance(a, bool | int | float | str) and same_element(a, b)
 
 
-def target_names(node: ast.For | ast.If) -> set[str]:
+def target_names(node: ast.AST) -> set[str]:
     """Names that the target of a `for` binds."""
     if not isinstance(node, ast.For):
         return set()
     return {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
 
 
-def target_text(node: ast.For | ast.If) -> str:
+def target_text(node: ast.AST) -> str:
     """The target of a `for`, as the name of its loop."""
     return ast.unparse(node.target).strip("()") if isinstance(node, ast.For) else ""
 

@@ -23,6 +23,26 @@ def _is_operation(node: ast.Call) -> bool:
     return isinstance(function, ast.Name) and function.id == "pypto"
 
 
+_HARMLESS = frozenset(
+    {
+        "abs", "bool", "callable", "float", "hasattr", "int", "isinstance", "issubclass", "len", "max", "min", "range",
+        "round", "str", "tuple", "type",
+    }
+)  # fmt: skip
+_CONDITIONS = frozenset({"ceildiv", "cond", "is_loop_begin", "is_loop_end", "max", "min", "symbolic_scalar"})
+
+
+def may_write(node: ast.expr) -> bool:
+    """Whether an expression calls what may change a container or write into a tensor."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call):
+            function = each.func
+            is_harmless = isinstance(function, ast.Name) and function.id in _HARMLESS
+            if not is_harmless and not (_is_operation(each) and getattr(function, "attr", "") in _CONDITIONS):
+                return True
+    return False
+
+
 _PAIRS = (ast.Tuple, ast.List)
 
 

@@ -123,8 +123,18 @@ class FunctionRuntime:
 
     # Expressions.
 
-    and_, or_ = staticmethod(logic.all_of), staticmethod(logic.any_of)
-    compare, select = staticmethod(logic.compare), staticmethod(logic.select)
+    @staticmethod
+    def known(condition: Any) -> Any:
+        """A condition that must be known while tracing, because what follows it binds a name."""
+        if logic.is_symbolic(condition):
+            raise trace_error(
+                ValueError,
+                f"an operand behind a symbolic condition ({condition}) binds a name (:=) in a comprehension, in a "
+                "`while` or `assert`, or where the statement has read the target before; write an if statement",
+            )
+        return condition
+
+    and_, or_, compare, select = logic.all_of, logic.any_of, logic.compare, logic.select
 
     def not_(self, value: Any) -> Any:
         """`not value`."""

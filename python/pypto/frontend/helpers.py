@@ -186,6 +186,8 @@ def watch(trace: tracer.Trace, function: types.FunctionType) -> None:
             scope.watchers.add_globals(function)  # it captures locals of the frame there, or of one that began there
         else:
             scope.watchers.add_function(function, frame_is_known=True)
+    for snapshot in trace.operands:
+        snapshot.add_function(function)
 
 
 def refuse_kernel(function: Any) -> None:

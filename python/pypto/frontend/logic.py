@@ -1,29 +1,27 @@
-"""`and`, `or`, chained comparisons and conditional expressions on symbolic conditions, evaluated as Python does.
-
-An operand that Python would not evaluate must not read: a scalar read may lie outside of its tensor there. Where one
-reads, the next trace puts it into a branch of its own.
-"""
+"""`and`, `or`, chained comparisons and conditional expressions on symbolic conditions, evaluated as Python does."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto.frontend import carry, symbolic
 from pypto.frontend.choices import choose_value
-from pypto.frontend.floats import FloatScalar, float_expr, is_float, number_of
+from pypto.frontend.floats import FloatScalar, float_expr, is_float
+from pypto.frontend.operands import SKIPPED, Operand, choose, light, meta_of, when, writes
 from pypto.frontend.places import trace_error
 from pypto.frontend.reach import depth
+from pypto.frontend.rewrite import CHOSEN
 from pypto.frontend.sameness import is_not_same, is_same
 from pypto.frontend.structures import are_alike
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracer import Retrace, TensorFact, TensorLike, Trace, require
 
-_OPERAND = "operand"  # what operands are among the sides that are open
-_SKIPPED = object()  # an operand that this trace does without
-_CHOSEN = "chosen"  # names what a conditional expression of tensors gives
+if TYPE_CHECKING:
+    from pypto.frontend.flow import FunctionRuntime
+
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq,
@@ -51,44 +49,11 @@ def truth(condition: Any) -> bool:
     return bool(condition)
 
 
-def when(condition: SymbolicScalar, operand: Callable[[], Any]) -> Any:
-    """What the operand gives where the condition holds; anything elsewhere, where it is not evaluated."""
-    trace = require("a condition")
-    ordinal = trace.next_flow()
-    floating = trace.facts.lazy.get(ordinal)
-    if (ordinal, _OPERAND) in trace.facts.skipped:
-        return _SKIPPED
-    if floating is None:
-        before = trace.effects
-        trace.sides.append((ordinal, _OPERAND))
-        value = operand()
-        trace.sides.pop()
-        if trace.effects != before:
-            trace.facts.lazy[ordinal] = is_float(value)
-            trace.starts_over = True
-        return value
-    slot = int(trace.builder.add_slot("operand", floating))
-    nothing = float_expr(trace, 0.0) if floating else trace.constant(0)
-    trace.build("set_slots", [(slot, nothing)])
-    trace.build("begin_if", to_expr(trace, condition, "a condition"))
-    trace.push("then")
-    trace.sides.append((ordinal, _OPERAND))
-    value = operand()
-    trace.sides.pop()
-    is_number = is_float(value) or isinstance(value, SymbolicScalar) or symbolic.as_int(value) is not None
-    if is_number:
-        expr = float_expr(trace, value) if floating else to_expr(trace, value, "a condition")
-        trace.build("set_slots", [(slot, expr)])
-    trace.pop()
-    trace.build("end_if")
-    return number_of(trace, slot, "operand", floating=floating) if is_number else value
-
-
-def all_of(left: Any, *rest: Callable[[], Any]) -> Any:
+def all_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
     """`left and ...`; symbolic operands give a symbolic result."""
     for other in rest:
         if is_symbolic(left):
-            left = left.tenary(_condition(when(left, other)), 0)
+            left = left.tenary(_condition(when(runtime, left, other)), 0)
         elif not truth(left):
             return left
         else:
@@ -96,11 +61,11 @@ def all_of(left: Any, *rest: Callable[[], Any]) -> Any:
     return left
 
 
-def any_of(left: Any, *rest: Callable[[], Any]) -> Any:
+def any_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
     """`left or ...`; symbolic operands give a symbolic result."""
     for other in rest:
         if is_symbolic(left):
-            left = left.tenary(left, _condition(when(~left, other)))
+            left = left.tenary(left, _condition(when(runtime, ~left, other)))
         elif truth(left):
             return left
         else:
@@ -108,12 +73,12 @@ def any_of(left: Any, *rest: Callable[[], Any]) -> Any:
     return left
 
 
-def compare(operators: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> Any:
+def compare(runtime: FunctionRuntime, operators: tuple[str, ...], left: Any, *rest: Operand) -> Any:
     """A chained comparison: each operand is evaluated once."""
     result: Any = True
     for name, other in zip(operators, rest, strict=True):
-        right = when(result, other) if is_symbolic(result) else other()
-        if right is _SKIPPED:
+        right = when(runtime, result, other) if is_symbolic(result) else other()
+        if right is SKIPPED:
             break
         step = _COMPARE[name](left, right)
         if not is_symbolic(step) and not truth(step):
@@ -124,39 +89,62 @@ def compare(operators: tuple[str, ...], left: Any, *rest: Callable[[], Any]) -> 
     return result
 
 
-def select(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any]) -> Any:
+def select(runtime: FunctionRuntime, condition: Any, if_true: Operand, if_false: Operand) -> Any:
     """A conditional expression; on a symbolic condition both sides are numbers, tensors or containers of one make."""
     if not is_symbolic(condition):
         return if_true() if truth(condition) else if_false()
     trace = require("a conditional expression")
     ordinal = trace.next_flow()
-    fact = trace.facts.bound.get((ordinal, _CHOSEN))
+    if writes(trace, ordinal, meta_of(runtime, if_true)):
+        return _choose_by_branch(runtime, trace, ordinal, condition, (if_true, if_false))
+    fact = trace.facts.bound.get((ordinal, CHOSEN))
     if fact is not None:
         return _choose_tensors(trace, ordinal, fact, condition, (if_true, if_false))
-    sides = when(condition, if_true), when(~condition, if_false)
-    if any(side is _SKIPPED for side in sides):
-        known = [side for side in sides if side is not _SKIPPED]
+    sides = light(runtime, condition, if_true, ordinal), light(runtime, ~condition, if_false, ordinal)
+    if any(side is SKIPPED for side in sides):
+        known = [side for side in sides if side is not SKIPPED]
         return known[0] if known else _skip_around(trace)
     if all(isinstance(side, Tensor) for side in sides) and sides[0].describe() == sides[1].describe():
-        return carry.note_bound(trace, ordinal, _CHOSEN, sides[0])
+        return carry.note_bound(trace, ordinal, CHOSEN, sides[0])
     if are_alike(*sides):
-        chosen = choose_value(trace, condition, *sides, _CHOSEN)
+        chosen = choose_value(trace, condition, *sides, CHOSEN)
         if trace.kin is not None:
             trace.kin.hold(chosen, depth())
         return chosen
     for side in sides:
         if not isinstance(side, SymbolicScalar) and symbolic.as_int(side) is None and not is_float(side):
-            raise trace_error(
-                TypeError,
-                f"a conditional expression on a symbolic condition gives numbers or tensors of one shape and dtype, "
-                f"got {carry.kind_of(sides[0])} and {carry.kind_of(sides[1])}; write an if statement",
-            )
+            raise _no_one_kind(sides)
     if not any(is_float(side) for side in sides):
         return condition.tenary(*sides)
     exprs = [float_expr(trace, side) for side in sides]
     code = EXPRESSION_OPERATORS["select"]
     made = trace.build("make_expr", code, to_expr(trace, condition, "a conditional expression"), *exprs)
     return FloatScalar._wrap(trace, made, "a conditional expression")
+
+
+def _no_one_kind(sides: Sequence[Any]) -> Exception:
+    return trace_error(
+        TypeError,
+        f"a conditional expression on a symbolic condition gives numbers or tensors of one shape and dtype, got "
+        f"{carry.kind_of(sides[0])} and {carry.kind_of(sides[1])}; write an if statement",
+    )
+
+
+def _choose_by_branch(
+    runtime: FunctionRuntime, trace: Trace, ordinal: int, condition: SymbolicScalar, sides: tuple[Operand, Operand]
+) -> Any:
+    """A conditional expression whose sides may write."""
+    chosen, values = choose(runtime, condition, sides, ordinal)
+    known = [value for value in values if value is not SKIPPED]
+    if not known:
+        _skip_around(trace)
+    if len(known) == 1:
+        return known[0]
+    if isinstance(chosen, carry.Unusable):
+        raise _no_one_kind(values)
+    if trace.kin is not None:
+        trace.kin.hold(chosen, depth())
+    return chosen
 
 
 def _skip_around(trace: Trace) -> NoReturn:
@@ -171,10 +159,10 @@ def _skip_around(trace: Trace) -> NoReturn:
 
 
 def _choose_tensors(
-    trace: Trace, ordinal: int, fact: TensorFact, condition: SymbolicScalar, sides: tuple[Callable[[], Any], ...]
+    trace: Trace, ordinal: int, fact: TensorFact, condition: SymbolicScalar, sides: tuple[Operand, ...]
 ) -> Tensor:
     """A conditional expression of tensors: each side in a branch of its own, moved into one variable."""
-    chosen = carry.declare(trace, ordinal, _CHOSEN, fact)
+    chosen = carry.declare(trace, ordinal, CHOSEN, fact)
     values, extents, found = [], [], []
     expr = to_expr(trace, condition, "a conditional expression")
     trace.build("begin_if", expr)
@@ -208,7 +196,7 @@ def _choose_tensors(
 
 def _condition(value: Any) -> Any:
     """A right operand of `and` or `or` behind a symbolic one."""
-    if value is _SKIPPED:
+    if value is SKIPPED:
         return 0
     if isinstance(value, bool | SymbolicScalar) or symbolic.as_int(value) is not None:
         return value

@@ -25,25 +25,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pypto.frontend.changes import may_change, sets_several, targets_in
+from pypto.frontend.changes import may_change, may_write, sets_several, targets_in
+from pypto.frontend.hoisting import hoist
 from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names, loads_of
 from pypto.frontend.returns import without_conditional_returns
 from pypto.frontend.source import Source
 
 RUNTIME = "_pypto_rt"
 _INNER = "_pypto_inner"
-_MADE = "_pypto_made"  # a parameter that tells lambdas made here from those of the source
+MADE = "_pypto_made"  # a parameter that tells lambdas made here from those of the source; of operands with their number
+CHOSEN = "conditional expression"  # names what a conditional expression gives
 _VALUE = ".value"  # no name of a user; begins those of what an assignment has still to set
 _Node = TypeVar("_Node", bound=ast.expr)
 
 
 @dataclass
 class FlowMeta:
-    """What the runtime must know of one `for` or `if`."""
+    """What the runtime must know of one `for` or `if`, or of operands that Python may not evaluate."""
 
-    node: ast.For | ast.If
+    node: ast.For | ast.If | ast.expr
     names: FlowNames
     escapes: list[ast.stmt] = field(default_factory=list)  # return, break, continue that leave it
+    writes: bool = False  # operands: whether they may change a container or write into a tensor
 
 
 def _escapes(statements: list[ast.stmt], *, loop_level: bool) -> list[ast.stmt]:
@@ -97,12 +100,18 @@ class _Rewriter(ast.NodeTransformer):
     def _frame(self) -> ast.Call:
         return self._call(RUNTIME, "frame")
 
-    @staticmethod
-    def _lambda(body: ast.expr) -> ast.Lambda:
+    def _operand(self, body: ast.expr, key: int) -> ast.Lambda:
+        """An operand that is evaluated where the runtime calls it."""
         marked = ast.arguments(
-            posonlyargs=[], args=[], kwonlyargs=[ast.arg(_MADE)], kw_defaults=[ast.Constant(None)], defaults=[]
+            posonlyargs=[], args=[], kwonlyargs=[ast.arg(MADE)], kw_defaults=[ast.Constant(key)], defaults=[]
         )
-        return ast.Lambda(marked, body)
+        return self._located(ast.Lambda(marked, body), body)
+
+    def _operands_meta(self, node: ast.expr, operands: list[ast.expr], names: Names = EMPTY) -> int:
+        """The number of what the runtime must know of operands, which are not rewritten yet."""
+        bound = FlowNames(names, names)
+        self.metas.append(FlowMeta(node, bound, writes=any(may_write(operand) for operand in operands)))
+        return len(self.metas) - 1
 
     def _take(self, flow: str, names: Names) -> list[ast.stmt]:
         """`if "x" in flow.names: x = flow.names["x"]` for each name."""
@@ -169,6 +178,7 @@ class _Rewriter(ast.NodeTransformer):
         return made
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        hoist(node)
         without_conditional_returns(node)
         outer, liveness = self.flows, Liveness(node)
         self.flows, self.live = liveness.flows, self.live | liveness.live
@@ -260,13 +270,19 @@ class _Rewriter(ast.NodeTransformer):
         """Whether an expression binds a name, which a lambda would keep to itself."""
         return any(isinstance(inner, ast.NamedExpr) for node in nodes for inner in ast.walk(node))
 
+    def _known(self, condition: ast.expr) -> ast.expr:
+        """A condition of operands that bind names where no statement can be made of them."""
+        return self._located(self._call(RUNTIME, "known", condition), condition)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if self._binds(*node.values[1:]):
             self.generic_visit(node)
+            node.values[:-1] = [self._known(value) for value in node.values[:-1]]
             return node
+        keys = [self._operands_meta(value, [value]) for value in node.values[1:]]
         values: list[ast.expr] = [self.visit(value) for value in node.values]
         method = "and_" if isinstance(node.op, ast.And) else "or_"
-        rest = [self._located(self._lambda(value), value) for value in values[1:]]
+        rest = [self._operand(value, key) for value, key in zip(values[1:], keys, strict=True)]
         return self._located(self._call(RUNTIME, method, values[0], *rest), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -276,21 +292,25 @@ class _Rewriter(ast.NodeTransformer):
         return self._located(self._call(RUNTIME, "not_", node.operand), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        self.generic_visit(node)
         is_identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
         if (len(node.ops) == 1 and not is_identity) or self._binds(*node.comparators):
+            self.generic_visit(node)
             return node
+        keys = [self._operands_meta(value, [value]) for value in node.comparators]
+        self.generic_visit(node)
         names: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]
-        rest = [self._located(self._lambda(value), value) for value in node.comparators]
+        rest = [self._operand(value, key) for value, key in zip(node.comparators, keys, strict=True)]
         operators = ast.Tuple(names, ast.Load())
         return self._located(self._call(RUNTIME, "compare", operators, node.left, *rest), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         if self._binds(node.body, node.orelse):
             self.generic_visit(node)
+            node.test = self._known(node.test)
             return node
+        key = self._operands_meta(node, [node.body, node.orelse], frozenset({CHOSEN}))
         self.generic_visit(node)
-        branches = [self._located(self._lambda(value), value) for value in (node.body, node.orelse)]
+        branches = [self._operand(value, key) for value in (node.body, node.orelse)]
         return self._located(self._call(RUNTIME, "select", node.test, *branches), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -309,6 +329,7 @@ def rewrite(
     With `returns_frame` (kernels) the function returns its local variables at the end.
     """
     tree = source.tree
+    hoist(tree)
     if not returns_frame:
         without_conditional_returns(tree)
     liveness = Liveness(tree, live_at_end)
@@ -366,7 +387,7 @@ def _named(code: types.CodeType, name: str) -> types.CodeType:
     inner: list[Any] = []
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            is_part = constant.co_name in _COMPREHENSIONS or _MADE in constant.co_varnames
+            is_part = constant.co_name in _COMPREHENSIONS or MADE in constant.co_varnames
             inner.append(_named(constant, name if is_part else constant.co_name))
         else:
             inner.append(constant)

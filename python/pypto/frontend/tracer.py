@@ -69,6 +69,7 @@ class Facts:
     moved: dict[Ordinal, set[int]] = field(default_factory=dict)  # the same for moves: dims by ordinal of the tensor
     prints: list[Any] = field(default_factory=list)  # outputs of each place that shows values
     lazy: dict[int, bool] = field(default_factory=dict)  # operands of conditions that read: whether floating
+    writes: dict[int, bool] = field(default_factory=dict)  # operands that may write or change containers: whether so
     changed: str = ""  # a container that a loop or branch changes and must not
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     structures: dict[int, dict[str, Any]] = field(default_factory=dict)  # names bound anew to containers of one make
@@ -159,11 +160,13 @@ class Trace:
         self.replaced: list[tuple[Any, Any, Any]] = []  # containers and keys, with what they held
         self.sides: list[tuple[int, str]] = []  # loops and branches that are open: their numbers and which branch
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
+        self.operands: list[Any] = []  # snapshots of operands that are evaluated without a branch
         self.outer: Any = None  # snapshot of what the kernel and its helpers find outside of them
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
         self.linked: dict[Any, Any] = {}  # what was found of tensors that may be others, until links change
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
+        self.built = 0  # statements, so far
         self.starts_over = False  # facts were found that change what was traced before
         self.followed: set[tuple[int, str]] = set()  # what this trace has found to be written into
         self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
@@ -330,6 +333,7 @@ class Trace:
         place = self._set_place()
         self._set_tiles()
         self.effects += method in _EFFECTS
+        self.built += method != "make_expr"
         if method in packed.LISTS:
             arguments = packed.stored(self, method, arguments)
         try:

@@ -1,0 +1,199 @@
+"""Moves operands that bind a name, and that Python may not evaluate, into `if` statements of their own.
+
+    if a and (y := f(b)) > 0: …   →   operand = a
+                                      if operand: operand = (y := f(b)) > 0
+                                      if operand: …
+    c and f(x)                    →   if c: f(x)
+
+So the name is merged as that of any branch. What the statement evaluates before is kept in names as well. Operands of
+lambdas and comprehensions, of `while` and of `assert` stay where they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeVar
+
+_Made = TypeVar("_Made", bound=ast.AST)
+_FRAMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _at(made: _Made, node: ast.AST) -> _Made:
+    ast.copy_location(made, node)
+    return ast.fix_missing_locations(made)
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """Names that an expression binds in the frame of the function."""
+    if isinstance(node, _FRAMES):
+        return set()
+    own = {node.target.id} if isinstance(node, ast.NamedExpr) else set()
+    return own.union(*map(_bound, ast.iter_child_nodes(node)))
+
+
+def _is_lazy(node: ast.AST) -> bool:
+    """Whether an expression has an operand that binds a name and may not be evaluated, or is asked for its identity."""
+    if isinstance(node, ast.BoolOp):
+        return any(map(_bound, node.values[1:]))
+    if isinstance(node, ast.IfExp):
+        return bool(_bound(node.body) or _bound(node.orelse))
+    if isinstance(node, ast.Compare):
+        identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
+        return any(map(_bound, node.comparators[0 if identity else 1 :]))
+    return False
+
+
+def _has_lazy(node: ast.AST) -> bool:
+    return _is_lazy(node) or (not isinstance(node, _FRAMES) and any(map(_has_lazy, ast.iter_child_nodes(node))))
+
+
+class _Hoisting:
+    def __init__(self) -> None:
+        self._count = 0
+
+    # Statements.
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        return [made for statement in statements for made in self._statement(statement)]
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        for name in ("body", "orelse"):
+            if isinstance(node, ast.If | ast.For | ast.While | ast.With):
+                setattr(node, name, self.block(getattr(node, name, [])))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.BoolOp | ast.IfExp):
+            return self.block([self._without_value(node.value)])
+        before: list[ast.stmt] = []
+        field = {ast.If: "test", ast.For: "iter"}.get(type(node), "value")
+        is_set = isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name)
+        value = getattr(node, field, None)
+        if isinstance(value, ast.expr) and not is_set and _has_lazy(value):
+            if (
+                isinstance(node, ast.AugAssign)
+                and isinstance(node.target, ast.Name)
+                and node.target.id in _bound(value)
+            ):
+                return [node]
+            setattr(node, field, self._expression(value, before))
+        return [*before, node]
+
+    def _without_value(self, node: ast.expr) -> ast.stmt:
+        """A statement that evaluates what a BoolOp or a conditional expression does."""
+        if isinstance(node, ast.IfExp):
+            return _at(ast.If(node.test, [self._without_value(node.body)], [self._without_value(node.orelse)]), node)
+        if not isinstance(node, ast.BoolOp):
+            return _at(ast.Expr(node), node)
+        rest = node.values[1:]
+        last = self._without_value(rest[0] if len(rest) == 1 else _at(ast.BoolOp(node.op, rest), rest[0]))
+        first = node.values[0]
+        test = first if isinstance(node.op, ast.And) else _at(ast.UnaryOp(ast.Not(), first), first)
+        return _at(ast.If(test, [last], []), node)
+
+    # Expressions.
+
+    def _new(self) -> str:
+        self._count += 1
+        return f"operand {self._count}"
+
+    @staticmethod
+    def _set(name: str, value: ast.expr) -> ast.stmt:
+        return _at(ast.Assign([ast.Name(name, ast.Store())], value), value)
+
+    @staticmethod
+    def _get(name: str, node: ast.AST) -> ast.expr:
+        return _at(ast.Name(name, ast.Load()), node)
+
+    def _kept(self, value: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """A name that holds the value."""
+        name = self._new()
+        before.append(self._set(name, self._expression(value, before)))
+        return self._get(name, value)
+
+    def _expression(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        if not _has_lazy(node):
+            return node
+        if _is_lazy(node):
+            if isinstance(node, ast.BoolOp):
+                return self._combination(node, before)
+            if isinstance(node, ast.Compare):
+                return self._comparison(node, before)
+            assert isinstance(node, ast.IfExp)
+            name = self._new()
+            sides: list[list[ast.stmt]] = []
+            test = self._expression(node.test, before)
+            for side in (node.body, node.orelse):
+                sides.append([])
+                value = self._expression(side, sides[-1])
+                sides[-1].append(self._set(name, value))
+            before.append(_at(ast.If(test, *sides), node))
+            return self._get(name, node)
+        return self._operation(node, before)
+
+    def _combination(self, node: ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
+        """`and` and `or`."""
+        name, block = self._new(), before
+        inner: list[ast.stmt]
+        for position, value in enumerate(node.values):
+            if position:
+                so_far = self._get(name, value)
+                test = so_far if isinstance(node.op, ast.And) else _at(ast.UnaryOp(ast.Not(), so_far), value)
+                block.append(_at(ast.If(test, inner := [], []), value))
+                block = inner
+            made = self._expression(value, block)
+            block.append(self._set(name, made))
+        return self._get(name, node)
+
+    def _comparison(self, node: ast.Compare, before: list[ast.stmt]) -> ast.expr:
+        name, block = self._new(), before
+        inner: list[ast.stmt]
+        left = self._kept(node.left, before)
+        for position, (operator, value) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            if position:
+                block.append(_at(ast.If(self._get(name, value), inner := [], []), value))
+                block = inner
+            right = self._kept(value, block)
+            block.append(self._set(name, _at(ast.Compare(left, [operator], [right]), node)))
+            left = self._get(right.id, value) if isinstance(right, ast.Name) else right
+        return self._get(name, node)
+
+    def _operation(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """Another expression: what it evaluates before the operand is kept."""
+        parts = [
+            (owner, field, position, value)
+            for owner, field, position, value in _parts(node)
+            if not (isinstance(node, ast.Call) and field == "func" and not _has_lazy(value))
+        ]
+        last = max(number for number, part in enumerate(parts) if _has_lazy(part[3]))
+        names = set[str]().union(*(_bound(part[3]) for part in parts[: last + 1]))
+        for number, (owner, field, position, value) in enumerate(parts[: last + 1]):
+            is_plain = isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in names)
+            if number < last and (is_plain or isinstance(value, ast.Starred | ast.Slice)):
+                continue
+            made = self._expression(value, before) if number == last else self._kept(value, before)
+            if position is None:
+                setattr(owner, field, made)
+            else:
+                getattr(owner, field)[position] = made
+        return node
+
+
+def _parts(node: ast.AST) -> list[tuple[ast.AST, str, int | None, ast.expr]]:
+    """The expressions that one is made of, in the order of evaluation, and where they stand in it."""
+    if isinstance(node, ast.NamedExpr):
+        return [(node, "value", None, node.value)]
+    if isinstance(node, ast.BoolOp):
+        return [(node, "values", 0, node.values[0])]
+    if isinstance(node, ast.IfExp):
+        return [(node, "test", None, node.test)]
+    found: list[tuple[ast.AST, str, int | None, ast.expr]] = []
+    for field, value in ast.iter_fields(node):
+        for position, each in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(each, ast.keyword):
+                found.append((each, "value", None, each.value))
+            elif isinstance(each, ast.expr):
+                found.append((node, field, position, each))
+    return found
+
+
+def hoist(function: ast.FunctionDef) -> None:
+    """Rewrites the statements of a function, without those of functions in it."""
+    function.body = _Hoisting().block(function.body)
