@@ -13,7 +13,7 @@ from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
-from pypto.frontend.tracer import NoValue, Scope, TensorFact, Trace
+from pypto.frontend.tracer import NoValue, Scope, TensorFact, Trace, current
 
 if TYPE_CHECKING:
     from pypto.frontend.flow import FunctionRuntime
@@ -40,10 +40,11 @@ class Unusable(NoValue):
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __and__ = __or__ = _refuse
-    __format__ = _refuse
-    __hash__ = None  # type: ignore[assignment]
+    __format__ = __hash__ = __reduce_ex__ = __contains__ = __enter__ = __exit__ = _refuse
 
     def __repr__(self) -> str:
+        if current() is not None:
+            self._refuse()
         return f"<no value: '{self._name}' {self.reason}>"
 
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pypto.frontend.arrays import contents
+from pypto.frontend.code_objects import RUNTIME
 from pypto.frontend.maybe import split
-from pypto.frontend.rewrite import RUNTIME
 from pypto.frontend.tracer import NoValue, TensorLike
 
 _LEAVES = (

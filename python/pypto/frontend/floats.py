@@ -82,7 +82,7 @@ class FloatScalar(tracer.FloatLike):
 
     __bool__ = __float__ = __int__ = __eq__ = __ne__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = _refuse
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = _refuse
 
 
 def is_float(value: Any) -> bool:

@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from pypto.errors import PyptoError
-from pypto.frontend import branches, following, helpers, logic, loopflow, symbolic
+from pypto.frontend import branches, following, helpers, logic, looked_at, loopflow
 from pypto.frontend.branches import BranchFlow, ConcreteBranch
 from pypto.frontend.liveness import last_store
 from pypto.frontend.loops import Loop
@@ -135,6 +135,7 @@ class FunctionRuntime:
         return condition
 
     and_, or_, compare, select = logic.all_of, logic.any_of, logic.compare, logic.select
+    compare_two, quantified = staticmethod(logic.compare_two), logic.quantified
 
     def not_(self, value: Any) -> Any:
         """`not value`."""
@@ -151,10 +152,9 @@ class FunctionRuntime:
     def _called(function: Any) -> Any:
         if isinstance(function, types.FunctionType):
             return helpers.convert(function)
-        if function is builtins.min:
-            return symbolic.minimum
-        if function is builtins.max:
-            return symbolic.maximum
+        instead = looked_at.stands_for(function)
+        if instead is not None:
+            return instead
         if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
             converted = helpers.convert(function.__func__)
             return function if converted is function.__func__ else types.MethodType(converted, function.__self__)

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pypto.frontend.choices import choose_value
+from pypto.frontend.code_objects import RUNTIME
 from pypto.frontend.containers import put, same_element
 from pypto.frontend.kin import UNKNOWN, Parts, refusal
 from pypto.frontend.reach import Names, reachable
-from pypto.frontend.rewrite import RUNTIME
 from pypto.frontend.symbolic import static_int
 from pypto.frontend.tracer import Trace
 

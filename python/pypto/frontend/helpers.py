@@ -17,10 +17,11 @@ from typing import Any
 from pypto.errors import PyptoError
 from pypto.frontend import tracer
 from pypto.frontend.checks import Finding, find_unsupported, finding_error
+from pypto.frontend.code_objects import RUNTIME, instantiate
 from pypto.frontend.liveness import EMPTY, Names
 from pypto.frontend.places import trace_error
 from pypto.frontend.reach import KERNEL_FRAME
-from pypto.frontend.rewrite import RUNTIME, FlowMeta, instantiate, rewrite
+from pypto.frontend.rewrite import FlowMeta, rewrite
 from pypto.frontend.source import NoSourceError, Source, read_lambda_source, read_source
 from pypto.frontend.symbolic import SymbolicScalar
 

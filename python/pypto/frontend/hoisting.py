@@ -32,14 +32,13 @@ def _bound(node: ast.AST) -> set[str]:
 
 
 def _is_lazy(node: ast.AST) -> bool:
-    """Whether an expression has an operand that binds a name and may not be evaluated, or is asked for its identity."""
+    """Whether an expression has an operand that binds a name and may not be evaluated."""
     if isinstance(node, ast.BoolOp):
         return any(map(_bound, node.values[1:]))
     if isinstance(node, ast.IfExp):
         return bool(_bound(node.body) or _bound(node.orelse))
     if isinstance(node, ast.Compare):
-        identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
-        return any(map(_bound, node.comparators[0 if identity else 1 :]))
+        return any(map(_bound, node.comparators[1:]))
     return False
 
 

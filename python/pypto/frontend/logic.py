@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto.frontend import carry, symbolic
 from pypto.frontend.choices import choose_value
+from pypto.frontend.equality import contains, contains_not, equal, unequal
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.operands import SKIPPED, Operand, choose, light, meta_of, when, writes
 from pypto.frontend.places import trace_error
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
+    "Eq": equal,
+    "NotEq": unequal,
     "Lt": operator.lt,
     "LtE": operator.le,
     "Gt": operator.gt,
     "GtE": operator.ge,
     "Is": is_same,
     "IsNot": is_not_same,
-    "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
+    "In": contains,
+    "NotIn": contains_not,
 }
 
 
@@ -87,6 +88,24 @@ def compare(runtime: FunctionRuntime, operators: tuple[str, ...], left: Any, *re
             result = step if result is True else result & step
         left = right
     return result
+
+
+def compare_two(name: str, left: Any, right: Any) -> Any:
+    """A comparison of two values."""
+    return _COMPARE[name](left, right)
+
+
+def quantified(runtime: FunctionRuntime, function: Any, operands: Iterable[Operand]) -> Any:
+    """`any(... for ...)` and `all(... for ...)`, which evaluate no more than Python does."""
+    if function not in (any, all):
+        return function(operand() for operand in operands)
+    fold = any_of if function is any else all_of
+    result: Any = function is all
+    for operand in operands:
+        if not is_symbolic(result) and truth(result) is (function is any):
+            return bool(result)
+        result = fold(runtime, result, operand)
+    return result != 0 if is_symbolic(result) else truth(result)
 
 
 def select(runtime: FunctionRuntime, condition: Any, if_true: Operand, if_false: Operand) -> Any:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pypto.frontend import symbolic
 from pypto.frontend.branches import BranchFlow
 from pypto.frontend.captures import is_user_object
+from pypto.frontend.code_objects import MADE
 from pypto.frontend.containers import Snapshot
 from pypto.frontend.floats import float_expr, is_float, number_of
 from pypto.frontend.places import is_ours
 from pypto.frontend.reach import snapshot_around
-from pypto.frontend.rewrite import CHOSEN, MADE, FlowMeta
+from pypto.frontend.rewrite import CHOSEN, FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar, to_expr
 from pypto.frontend.tracer import Trace, require
 

@@ -48,11 +48,11 @@ def _column(frame: FrameType, lasti: int) -> int | None:
 
 @functools.lru_cache(maxsize=1024)
 def _is_file_of_ours(filename: str) -> bool:
-    return filename.startswith(_PACKAGE)
+    return filename.startswith(_PACKAGE) or filename == "<string>"
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of this package."""
+    """Whether a frame runs code of this package, or methods that dataclasses have got."""
     return _is_file_of_ours(frame.f_code.co_filename)
 
 

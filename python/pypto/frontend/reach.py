@@ -9,10 +9,10 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pypto.frontend.code_objects import RUNTIME
 from pypto.frontend.containers import Snapshot, snapshot_of, variables_of
 from pypto.frontend.places import is_ours
 from pypto.frontend.plain_for import PlainFor
-from pypto.frontend.rewrite import RUNTIME
 from pypto.frontend.tracer import Trace, current
 
 KERNEL_FRAME = "_run_kernel"  # name of the function that calls the kernel's own

@@ -26,16 +26,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pypto.frontend.changes import may_change, may_write, sets_several, targets_in
+from pypto.frontend.code_objects import MADE, RUNTIME, find, named, owner_of_private_names
 from pypto.frontend.hoisting import hoist
 from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names, loads_of
 from pypto.frontend.returns import without_conditional_returns
 from pypto.frontend.source import Source
 
-RUNTIME = "_pypto_rt"
 _INNER = "_pypto_inner"
-MADE = "_pypto_made"  # a parameter that tells lambdas made here from those of the source; of operands with their number
 CHOSEN = "conditional expression"  # names what a conditional expression gives
 _VALUE = ".value"  # no name of a user; begins those of what an assignment has still to set
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _Node = TypeVar("_Node", bound=ast.expr)
 
 
@@ -292,10 +292,12 @@ class _Rewriter(ast.NodeTransformer):
         return self._located(self._call(RUNTIME, "not_", node.operand), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        is_identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
-        if (len(node.ops) == 1 and not is_identity) or self._binds(*node.comparators):
+        if len(node.ops) == 1 or self._binds(*node.comparators[1:]):
             self.generic_visit(node)
-            return node
+            if len(node.ops) > 1 or isinstance(node.ops[0], _ORDERS):
+                return node
+            name = ast.Constant(type(node.ops[0]).__name__)
+            return self._located(self._call(RUNTIME, "compare_two", name, node.left, node.comparators[0]), node)
         keys = [self._operands_meta(value, [value]) for value in node.comparators]
         self.generic_visit(node)
         names: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]
@@ -314,6 +316,13 @@ class _Rewriter(ast.NodeTransformer):
         return self._located(self._call(RUNTIME, "select", node.test, *branches), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id in {"any", "all"} and len(node.args) == 1:
+            values = node.args[0]
+            if isinstance(values, ast.GeneratorExp) and not self._binds(values.elt):
+                key = self._operands_meta(values.elt, [values.elt])
+                self.generic_visit(node)
+                values.elt = self._operand(values.elt, key)
+                return self._located(self._call(RUNTIME, "quantified", node.func, values), node)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in {"super", "locals"}:
             return node
@@ -356,7 +365,7 @@ def rewrite(
     outer_arguments = ast.arguments(
         posonlyargs=[], args=[ast.arg(name) for name in free], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
-    owner = _owner_of_private_names(function, tree)
+    owner = owner_of_private_names(function, tree)
     holder = inner if owner is None else ast.ClassDef(owner, [], [], [inner], [])
     outer = ast.FunctionDef("_pypto_outer", outer_arguments, [holder], [], None)
     ast.copy_location(keep, tree)
@@ -365,50 +374,6 @@ def rewrite(
     ast.copy_location(outer, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))
     code = compile(module, source.filename, "exec", dont_inherit=True)
-    found = _find(code, "_pypto_outer")
-    found = found if owner is None else _find(found, owner)
-    return _named(_find(found, _INNER), tree.name), rewriter.metas
-
-
-def _owner_of_private_names(function: types.FunctionType, tree: ast.FunctionDef) -> str | None:
-    """The class of a method that has names such as `self.__size`, which the compiler completes by the class."""
-    path = function.__qualname__.split(".")
-    if len(path) < 2 or path[-2] == "<locals>":
-        return None
-    names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}
-    return path[-2] if any(name.startswith("__") and not name.endswith("__") for name in names) else None
-
-
-_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
-
-
-def _named(code: types.CodeType, name: str) -> types.CodeType:
-    """The code under a name, which comprehensions and the lambdas made here take too: that is where they stand."""
-    inner: list[Any] = []
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            is_part = constant.co_name in _COMPREHENSIONS or MADE in constant.co_varnames
-            inner.append(_named(constant, name if is_part else constant.co_name))
-        else:
-            inner.append(constant)
-    named: dict[str, Any] = {"co_qualname": name} if hasattr(code, "co_qualname") else {}
-    return code.replace(co_name=name, co_consts=tuple(inner), **named)
-
-
-def _find(code: types.CodeType, name: str) -> types.CodeType:
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType) and constant.co_name == name:
-            return constant
-    raise AssertionError(f"rewritten code without {name}")
-
-
-def instantiate(code: types.CodeType, function: types.FunctionType, runtime: Any) -> types.FunctionType:
-    """A function of the rewritten code with the globals, defaults and captured variables of the original."""
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    cells[RUNTIME] = types.CellType(runtime)
-    closure = tuple(cells[name] for name in code.co_freevars)
-    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__qualname__ = function.__qualname__
-    made.__module__ = function.__module__
-    return made
+    found = find(code, "_pypto_outer")
+    found = found if owner is None else find(found, owner)
+    return named(find(found, _INNER), tree.name), rewriter.metas

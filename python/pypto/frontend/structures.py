@@ -17,7 +17,7 @@ from pypto.frontend.carry import UNBOUND, Unusable
 from pypto.frontend.kin import Kin
 from pypto.frontend.maybe import Maybe, split
 from pypto.frontend.symbolic import SymbolicScalar
-from pypto.frontend.tracer import NoValue, Trace
+from pypto.frontend.tracer import NoValue, Trace, current
 
 _OF = " of "
 
@@ -72,7 +72,11 @@ def make_like(template: Any, elements: list[Any]) -> Any:
     if isinstance(template, list):
         return elements
     if isinstance(template, tuple):
-        return type(template)(*elements) if hasattr(template, "_fields") else tuple(elements)
+        made = type(template)(*elements) if hasattr(template, "_fields") else tuple(elements)
+        trace = current()
+        if trace is not None:
+            trace.tuples[id(made)] = made
+        return made
     if isinstance(template, dict):
         return dict(zip(template, elements, strict=True))
     made = _copy_of(template)

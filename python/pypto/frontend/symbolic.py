@@ -37,7 +37,13 @@ class SymbolicScalar:
     __slots__ = ("_expr", "_trace")
     _trace: tracer.Trace
     _expr: int
-    __hash__ = None  # type: ignore[assignment]
+
+    def __hash__(self) -> NoReturn:
+        raise trace_error(
+            TypeError,
+            f"unhashable type: the symbolic integer {self} is known only when the kernel runs: it is no key of a dict "
+            "and no element of a set. Instead: write if statements on its values",
+        )
 
     def __init__(self, value: int | str | SymbolicScalar) -> None:
         """A constant that computes as symbolic values do, or the symbol of that name.

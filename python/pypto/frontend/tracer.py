@@ -163,6 +163,7 @@ class Trace:
         self.operands: list[Any] = []  # snapshots of operands that are evaluated without a branch
         self.outer: Any = None  # snapshot of what the kernel and its helpers find outside of them
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
+        self.tuples: dict[int, Any] = {}  # by id: those that loops and branches have made
         self.linked: dict[Any, Any] = {}  # what was found of tensors that may be others, until links change
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
