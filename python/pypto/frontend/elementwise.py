@@ -23,8 +23,25 @@ def emit(name: str, inputs: list[Any], **attributes: Any) -> Tensor:
     """Adds an operation of the table to the kernel."""
     trace = require(f"{name.removeprefix('_')}()")
     what = f"{trace.operation or name}()" if name.startswith("_") else f"{name}()"
+    if Element in map(type, inputs):
+        _check_dtypes_of_elements(what, inputs[name == "where" :])
     operands = [to_operand(trace, value, what) for value in inputs]
     return make(trace, trace.build("op", name, operands, attributes))
+
+
+def _check_dtypes_of_elements(what: str, inputs: list[Any]) -> None:
+    """An Element does not combine with another dtype: that of the first tensor, or of an Element before it."""
+    dtypes = [value.dtype for value in inputs if isinstance(value, Tensor)]
+    for value in inputs:
+        if not isinstance(value, Element):
+            continue
+        dtypes.append(value.dtype)
+        if value.dtype != dtypes[0]:
+            raise trace_error(TypeError, f"{what}: {_not_with(repr(value), dtypes[0])}")
+
+
+def _not_with(number: str, dtype: DataType) -> str:
+    return f"{number} does not combine with {dtype.name}; use pypto.Element(pypto.{dtype.name}, value)"
 
 
 def _named(operation: _Function, name: str, doc: str) -> _Function:
@@ -68,18 +85,14 @@ def _binary(name: str, doc: str) -> Callable[..., Tensor]:
 
 
 def check_elements(name: str, *operands: Any) -> None:
-    """A float literal is an FP32 element here, and an Element has its own dtype: both must be the tensor's."""
+    """A float literal is an FP32 element here: it must go with the dtype of the tensor."""
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     for number in operands:
-        dtype = number.dtype if isinstance(number, Element) else DataType.DT_FP32
-        if not tensors or not isinstance(number, float | Element | FloatScalar):
+        if not tensors or not isinstance(number, float | FloatScalar):
             continue
-        if is_float(tensors[0].dtype) and tensors[0].dtype != dtype:
+        if is_float(tensors[0].dtype) and tensors[0].dtype != DataType.DT_FP32:
             raise trace_error(
-                TypeError,
-                f"{name}(): a {'float literal is an FP32 element' if not isinstance(number, Element) else repr(number)}"
-                f" and does not combine with {tensors[0].dtype.name}; use "
-                f"pypto.Element(pypto.{tensors[0].dtype.name}, value)",
+                TypeError, f"{name}(): {_not_with('a float literal is an FP32 element and', tensors[0].dtype)}"
             )
 
 
@@ -122,17 +135,33 @@ def pow(base: Any, exp: Any, precision_type: Any = PrecisionType.HIGH_PRECISION)
     check_precision("pow", precision_type)
     for tensor, number in ((base, exp), (exp, base)):
         if isinstance(tensor, Tensor) and not isinstance(number, Tensor):
+            if isinstance(number, Element):
+                return _pow_of_element(base, exp, tensor.dtype, number)
             whole = static_int(number) is not None
             dtype = tensor.dtype if is_float(tensor.dtype) or whole else DataType.DT_FP32
             promoted = cast_to(tensor, dtype)
             return emit("pow", [promoted, exp] if tensor is base else [base, promoted])
     left, right = to_tensor_argument(base, "pow()"), to_tensor_argument(exp, "pow()")
-    dtypes = {left.dtype, right.dtype}
-    if len(dtypes) > 1 and dtypes.issubset(_POWER_ORDER):
-        halves = dtypes == {DataType.DT_FP16, DataType.DT_BF16}
-        dtype = DataType.DT_FP32 if halves else min(dtypes, key=_POWER_ORDER.index)
-        left, right = cast_to(left, dtype), cast_to(right, dtype)
-    return emit("pow", [left, right])
+    common = _power_dtype(left.dtype, right.dtype)
+    return emit("pow", [left, right] if common is None else [cast_to(left, common), cast_to(right, common)])
+
+
+def _power_dtype(a: DataType, b: DataType) -> DataType | None:
+    """What two dtypes become; None where they stay what they are."""
+    dtypes = {a, b}
+    if len(dtypes) == 1 or not dtypes.issubset(_POWER_ORDER):
+        return None
+    halves = dtypes == {DataType.DT_FP16, DataType.DT_BF16}
+    return DataType.DT_FP32 if halves else min(dtypes, key=_POWER_ORDER.index)
+
+
+def _pow_of_element(base: Any, exp: Any, dtype: DataType, element: Element) -> Tensor:
+    """One of the two is a tensor of a dtype, the other one an Element."""
+    common = _power_dtype(dtype, element.dtype)
+    if common is not None:
+        dtype, element = common, Element(common, element.rounded())
+    operands = [cast_to(each, dtype) if isinstance(each, Tensor) else element for each in (base, exp)]
+    return emit("pow", operands)
 
 
 def where(cond: Any, a: Any, b: Any) -> Tensor:
