@@ -50,6 +50,8 @@ class Unusable(NoValue):
 
 def kind_of(value: Any) -> str:
     """A value in words, for errors."""
+    from pypto.frontend.structures import holds_itself
+
     if isinstance(value, Unusable):
         return f"what {value.reason}"
     if value is UNBOUND:
@@ -60,9 +62,10 @@ def kind_of(value: Any) -> str:
         return f"the symbolic integer {value}"
     if isinstance(value, bool | int | float | str) or value is None:
         return repr(value)
+    what = f"a {type(value).__name__}"
     if isinstance(value, list | tuple | dict):
-        return f"a {type(value).__name__} of {len(value)}"
-    return f"a {type(value).__name__}"
+        what += f" of {len(value)}"
+    return f"{what} that holds itself" if holds_itself(value) else what
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -78,7 +81,8 @@ def target_names(node: ast.AST) -> set[str]:
     """Names that the target of a `for` binds."""
     if not isinstance(node, ast.For):
         return set()
-    return {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
+    names = (each for each in ast.walk(node.target) if isinstance(each, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def target_text(node: ast.AST) -> str:

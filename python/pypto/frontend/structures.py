@@ -85,10 +85,18 @@ def make_like(template: Any, elements: list[Any]) -> Any:
     return made
 
 
-def flatten(value: Any, path: str = "") -> dict[str, Any] | None:
-    """Elements that are no containers, by path, outermost first; None for what is no container."""
+def holds_itself(value: Any, around: tuple[int, ...] = ()) -> bool:
+    """Whether a container is, or has in it, one that leads back to itself."""
     parts = parts_of(value)
-    if parts is None:
+    if not parts:
+        return False
+    return id(value) in around or any(holds_itself(element, (*around, id(value))) for _, element in parts)
+
+
+def flatten(value: Any, path: str = "") -> dict[str, Any] | None:
+    """Elements that are no containers, by path, outermost first; None for what is no container, or holds itself."""
+    parts = parts_of(value)
+    if parts is None or (not path and holds_itself(value)):
         return None
     found: dict[str, Any] = {}
     for step, element in parts:
@@ -106,14 +114,15 @@ def _makes(value: Any) -> Any:
 
 
 def are_alike(a: Any, b: Any) -> bool:
-    """Whether two values are containers of one make: types, lengths, keys."""
-    makes = _makes(a)
-    return makes is not None and makes == _makes(b)
+    """Whether two values are containers of one make: types, lengths, keys. None that holds itself is."""
+    if type(a) is not type(b) or parts_of(a) is None or holds_itself(a) or holds_itself(b):
+        return False
+    return bool(_makes(a) == _makes(b))
 
 
 def is_container(value: Any) -> bool:
     """Whether a value is a container whose elements are carried one by one."""
-    return parts_of(value) is not None
+    return parts_of(value) is not None and not holds_itself(value)
 
 
 def elements_of(name: str, value: Any) -> dict[str, Any]:
@@ -133,12 +142,12 @@ def rebuild(template: Any, elements: dict[str, Any], name: str) -> Any:
     return _rebuild(template, {path.removesuffix(f"{_OF}{name}"): element for path, element in elements.items()})
 
 
-def containers_in(value: Any) -> list[Any]:
-    """A container and those in it, without tuples, outermost first."""
+def containers_in(value: Any, *, is_inner: bool = False) -> list[Any]:
+    """A container and those in it, without tuples, outermost first; none where it holds itself."""
     parts = parts_of(value)
-    if parts is None:
+    if parts is None or (not is_inner and holds_itself(value)):
         return []
-    inner = [each for _, element in parts for each in containers_in(element)]
+    inner = [each for _, element in parts for each in containers_in(element, is_inner=True)]
     return inner if isinstance(value, tuple) else [value, *inner]
 
 
