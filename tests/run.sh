@@ -62,15 +62,7 @@ if [ "${1:-}" = --sanitizers ]; then
   ctest --preset asan
 
   step "C++ with threads under the thread sanitizer"
-  with_threads=(test_device test_mock_acl test_mock_acl_memory test_mock_acl_engine test_runtime_mock test_capi)
-  # The sanitizer's map of the address space does not fit every random layout.
-  fixed_layout=()
-  if setarch "$(uname -m)" -R true 2>/dev/null; then fixed_layout=(setarch "$(uname -m)" -R); fi
-  cmake --preset tsan >/dev/null
-  "${fixed_layout[@]}" cmake --build --preset tsan --target "${with_threads[@]}"
-  for name in "${with_threads[@]}"; do
-    "${fixed_layout[@]}" "$(find build/tsan/tests -name "$name" -type f)" --gtest_brief=1
-  done
+  bash tests/threads.sh
 fi
 
 step "done"
