@@ -63,7 +63,7 @@ class BranchFlow:
     ) -> None:
         self.runtime, self.meta, self.condition = runtime, meta, condition
         self.trace = require("if")
-        self.ordinal = self.trace.next_flow() if ordinal is None else ordinal
+        self.ordinal = self.trace.next_flow((runtime.where, meta.number)) if ordinal is None else ordinal
         self.names: dict[str, Any] = {}
         runtime.refuse_escape(meta, "an if on a symbolic condition")
         around = functools.partial(snapshot_around, self.trace, frame, runtime.function)
@@ -294,10 +294,11 @@ class BranchFlow:
         return made
 
     def _conflict(self, name: str, a: Any, b: Any) -> Unusable:
+        one, other = carry.kinds_of(a, b)
         return Unusable(
             name,
-            f"is {carry.kind_of(a)} in one branch of the if at line {self.meta.node.lineno} and {carry.kind_of(b)} in "
-            f"the other (Conflicted var {name})",
+            f"is {one} in one branch of the if at line {self.meta.node.lineno} and {other} in the other "
+            f"(Conflicted var {name})",
         )
 
     def _merge_tensors(self, name: str, a: Tensor, b: Tensor) -> Any:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto.frontend.containers import same_element
 from pypto.frontend.links import Condition
-from pypto.frontend.places import Place, trace_error
+from pypto.frontend.maybe import Maybe
+from pypto.frontend.places import Place, caller_place, trace_error
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
@@ -24,16 +25,26 @@ UNBOUND = object()
 class Unusable(NoValue):
     """Stands for a name that has no value here; using it is an error that says why."""
 
-    __slots__ = ("_name", "reason")
+    __slots__ = ("_loaded", "_name", "reason")
     _name: str
+    _loaded: Place | None  # where it was last named
     reason: str
 
     def __init__(self, name: str, reason: str) -> None:
         object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_loaded", None)
         object.__setattr__(self, "reason", reason)
 
+    def loaded(self) -> Unusable:
+        """Itself, named at the line that runs."""
+        object.__setattr__(self, "_loaded", caller_place())
+        return self
+
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise trace_error(NameError, f"'{self._name}' {self.reason}. Instead: bind it before")
+        place, used = self._loaded, caller_place()
+        if place is None or used is None or place[:2] != used[:2]:
+            place = used
+        raise trace_error(NameError, f"'{self._name}' {self.reason}. Instead: bind it before", place)
 
     __getattr__ = __setattr__ = __call__ = __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __neg__ = __invert__ = _refuse
@@ -46,6 +57,20 @@ class Unusable(NoValue):
         if current() is not None:
             self._refuse()
         return f"<no value: '{self._name}' {self.reason}>"
+
+
+def loaded(value: Any) -> Any:
+    """What rewritten code reads as the value of a name."""
+    kind = type(value)
+    if kind is Maybe:
+        return value.resolve()
+    return value.loaded() if kind is Unusable else value
+
+
+def kinds_of(a: Any, b: Any) -> tuple[str, str]:
+    """Two values in words that tell them apart."""
+    one, other = kind_of(a), kind_of(b)
+    return one, other.replace("a ", "another ", 1) if one == other and one.startswith("a ") else other
 
 
 def kind_of(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from pypto.frontend.carry import Unusable, kind_of, same_value
+from pypto.frontend.carry import Unusable, kinds_of, same_value
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.kin import Kin
 from pypto.frontend.maybe import load
@@ -35,9 +35,10 @@ def choose_value(trace: Trace, condition: SymbolicScalar, a: Any, b: Any, name: 
             return FloatScalar._wrap(trace, made, name)
     elif all(isinstance(side, SymbolicScalar) or as_int(side) is not None for side in (a, b)):
         return condition.tenary(a, b)
+    one, other = kinds_of(a, b)
     return Unusable(
         name,
-        f"is {kind_of(a)} or {kind_of(b)}, depending on which container it was that line {trace.line_in_kernel()} "
+        f"is {one} or {other}, depending on which container it was that line {trace.line_in_kernel()} "
         f"changed (Conflicted var {name})",
     )
 

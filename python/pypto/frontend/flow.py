@@ -8,11 +8,10 @@ import types
 from typing import Any
 
 from pypto.errors import PyptoError
-from pypto.frontend import branches, following, helpers, logic, looked_at, loopflow
+from pypto.frontend import branches, carry, following, helpers, logic, looked_at, loopflow
 from pypto.frontend.branches import BranchFlow, ConcreteBranch
 from pypto.frontend.liveness import last_store
 from pypto.frontend.loops import Loop
-from pypto.frontend.maybe import load
 from pypto.frontend.places import Place, syntax_error, trace_error
 from pypto.frontend.plain_for import PlainFor
 from pypto.frontend.reach import depth
@@ -27,7 +26,7 @@ class FunctionRuntime:
     """The object that the code of one rewritten function calls. Shared by all traces of that function."""
 
     frame = staticmethod(builtins.locals)
-    load = staticmethod(load)
+    load = staticmethod(carry.loaded)
 
     def __init__(
         self, source: Source, metas: list[FlowMeta], function: types.FunctionType, *, is_kernel: bool = False
@@ -36,6 +35,7 @@ class FunctionRuntime:
         self.source = source
         self.metas = metas
         self.function = function
+        self.where = source.filename, source.first_line, source.tree.col_offset
         self.code: types.CodeType | None = None  # of the rewritten function
         self.scopes: tuple[Scope, ...] = ()  # that were open when it was called
 

@@ -38,7 +38,7 @@ def _is_lazy(node: ast.AST) -> bool:
     if isinstance(node, ast.IfExp):
         return bool(_bound(node.body) or _bound(node.orelse))
     if isinstance(node, ast.Compare):
-        return any(map(_bound, node.comparators[1:]))
+        return len(node.ops) > 1 and any(map(_bound, node.comparators))
     return False
 
 

@@ -159,6 +159,10 @@ class Linked:
         """Whether the two may be one object."""
         return self._identified() is other._identified()
 
+    def unfollowed_keys(self) -> list[tuple[int, str]]:
+        """The same where it is what a loop gives to a name, for which nothing tells which tensor that is."""
+        return [key for each in self.identities().values() if each._frozen for key in each._thaw]
+
     @property
     def is_own(self) -> bool:
         """Whether it was made in the block that is open now, and is no memory of the caller or of another tensor."""

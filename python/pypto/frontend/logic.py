@@ -113,13 +113,17 @@ def select(runtime: FunctionRuntime, condition: Any, if_true: Operand, if_false:
     if not is_symbolic(condition):
         return if_true() if truth(condition) else if_false()
     trace = require("a conditional expression")
-    ordinal = trace.next_flow()
-    if writes(trace, ordinal, meta_of(runtime, if_true)):
+    meta = meta_of(runtime, if_true)
+    ordinal = trace.next_flow((runtime.where, meta.number))
+    if writes(trace, ordinal, meta):
         return _choose_by_branch(runtime, trace, ordinal, condition, (if_true, if_false))
     fact = trace.facts.bound.get((ordinal, CHOSEN))
     if fact is not None:
         return _choose_tensors(trace, ordinal, fact, condition, (if_true, if_false))
-    sides = light(runtime, condition, if_true, ordinal), light(runtime, ~condition, if_false, ordinal)
+    sides = (
+        light(runtime, condition, if_true, ordinal, "then"),
+        light(runtime, ~condition, if_false, ordinal, "else"),
+    )
     if any(side is SKIPPED for side in sides):
         known = [side for side in sides if side is not SKIPPED]
         return known[0] if known else _skip_around(trace)
@@ -142,10 +146,11 @@ def select(runtime: FunctionRuntime, condition: Any, if_true: Operand, if_false:
 
 
 def _no_one_kind(sides: Sequence[Any]) -> Exception:
+    one, other = carry.kinds_of(*sides)
     return trace_error(
         TypeError,
-        f"a conditional expression on a symbolic condition gives numbers or tensors of one shape and dtype, got "
-        f"{carry.kind_of(sides[0])} and {carry.kind_of(sides[1])}; write an if statement",
+        "a conditional expression on a symbolic condition gives numbers or tensors of one shape and dtype, got "
+        f"{one} and {other}; write an if statement",
     )
 
 
@@ -188,7 +193,6 @@ def _choose_tensors(
     for kind, side in zip(("then", "else"), sides, strict=True):
         if kind == "else":
             trace.build("begin_else")
-        trace.next_flow()  # as `when` counts them
         trace.push(kind)
         value = side()
         others = [(value, ())] if value.scope is not trace.scope else value.paths(trace.scope)

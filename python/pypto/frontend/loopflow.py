@@ -36,7 +36,7 @@ class LoopFlow(LoopAliases, FirstBound):
     def __init__(self, runtime: FunctionRuntime, meta: FlowMeta, loop: Loop, frame: dict[str, Any]) -> None:
         self.runtime, self.meta, self.loop = runtime, meta, loop
         self.trace: Trace = require("pypto.loop()")
-        self.ordinal = self.trace.next_flow()
+        self.ordinal = self.trace.next_flow((runtime.where, meta.number))
         self.names: dict[str, Any] = {}
         self._check_statement()
         self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place

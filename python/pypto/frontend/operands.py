@@ -41,8 +41,9 @@ def meta_of(runtime: FunctionRuntime, operand: Operand) -> FlowMeta:
 def when(runtime: FunctionRuntime, condition: SymbolicScalar, operand: Operand) -> Any:
     """What the operand gives where the condition holds; anything elsewhere, where it is not evaluated."""
     trace = require("a condition")
-    ordinal = trace.next_flow()
-    if writes(trace, ordinal, meta_of(runtime, operand)):
+    meta = meta_of(runtime, operand)
+    ordinal = trace.next_flow((runtime.where, meta.number))
+    if writes(trace, ordinal, meta):
         return _when_it_writes(runtime, condition, operand, ordinal)
     return _when_it_reads(runtime, trace, condition, operand, ordinal, ordinal)
 
@@ -63,10 +64,11 @@ def is_number(value: Any) -> bool:
     return is_float(value) or isinstance(value, SymbolicScalar) or symbolic.as_int(value) is not None
 
 
-def light(runtime: FunctionRuntime, condition: SymbolicScalar, operand: Operand, expression: int) -> Any:
+def light(runtime: FunctionRuntime, condition: SymbolicScalar, operand: Operand, expression: int, side: str) -> Any:
     """The same for a side of a conditional expression, of this number, that writes nothing."""
     trace = require("a condition")
-    return _when_it_reads(runtime, trace, condition, operand, trace.next_flow(), expression)
+    ordinal = trace.next_flow((runtime.where, meta_of(runtime, operand).number, side))
+    return _when_it_reads(runtime, trace, condition, operand, ordinal, expression)
 
 
 def _evaluated(runtime: FunctionRuntime, trace: Trace, ordinal: int, noted: int, operand: Operand) -> Any:
@@ -176,7 +178,6 @@ def choose(runtime: FunctionRuntime, condition: SymbolicScalar, sides: tuple[Ope
     built = 0
     ends = (flow.then, flow.end_then), (flow.otherwise, flow.end_otherwise)
     for position, ((begin, end), side) in enumerate(zip(ends, sides, strict=True)):
-        trace.next_flow()  # as `light` counts them
         if begin():
             before = trace.built
             values[position] = side()

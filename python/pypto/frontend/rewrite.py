@@ -45,6 +45,7 @@ class FlowMeta:
 
     node: ast.For | ast.If | ast.expr
     names: FlowNames
+    number: int
     escapes: list[ast.stmt] = field(default_factory=list)  # return, break, continue that leave it
     writes: bool = False  # operands: whether they may change a container or write into a tensor
 
@@ -110,7 +111,9 @@ class _Rewriter(ast.NodeTransformer):
     def _operands_meta(self, node: ast.expr, operands: list[ast.expr], names: Names = EMPTY) -> int:
         """The number of what the runtime must know of operands, which are not rewritten yet."""
         bound = FlowNames(names, names)
-        self.metas.append(FlowMeta(node, bound, writes=any(may_write(operand) for operand in operands)))
+        self.metas.append(
+            FlowMeta(node, bound, len(self.metas), writes=any(may_write(operand) for operand in operands))
+        )
         return len(self.metas) - 1
 
     def _take(self, flow: str, names: Names) -> list[ast.stmt]:
@@ -129,7 +132,7 @@ class _Rewriter(ast.NodeTransformer):
         return made
 
     def _meta(self, node: ast.For | ast.If, escapes: list[ast.stmt]) -> int:
-        self.metas.append(FlowMeta(node, self.flows[node], escapes))
+        self.metas.append(FlowMeta(node, self.flows[node], len(self.metas), escapes))
         return len(self.metas) - 1
 
     @staticmethod
@@ -292,7 +295,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._located(self._call(RUNTIME, "not_", node.operand), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        if len(node.ops) == 1 or self._binds(*node.comparators[1:]):
+        if len(node.ops) == 1 or self._binds(*node.comparators):
             self.generic_visit(node)
             if len(node.ops) > 1 or isinstance(node.ops[0], _ORDERS):
                 return node

@@ -88,8 +88,11 @@ def _truth(condition: Any) -> Any:
 def _are_one(trace: Trace, a: Tensor, b: Tensor) -> Any:
     for each in (a, b):
         each.check_kept()
-    if a.is_uncertain and id(b) in a.identities():
-        if not trace.follow(*a.uncertain_keys()):
+    if (a.dtype, a.shape_exprs()) != (b.dtype, b.shape_exprs()):
+        return 0
+    unfollowed = {*a.unfollowed_keys(), *b.unfollowed_keys()}
+    if unfollowed or (a.is_uncertain and id(b) in a.identities()):
+        if not trace.follow(*sorted(unfollowed | {*a.uncertain_keys()})):
             raise _unknown()
         return 0
     return any_of(trace, [conditions for each, conditions in a.paths() if each is b])

@@ -8,6 +8,7 @@ keyed by counters that are the same in each run. Thread rule: a trace belongs to
 
 from __future__ import annotations
 
+import collections
 import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class TensorFact(NamedTuple):
 class Facts:
     """What earlier runs of the same trace found out."""
 
+    flows: dict[tuple[Any, int], int] = field(default_factory=dict)  # ordinals of loops and branches
     variables: set[Ordinal] = field(default_factory=set)  # ordinals of tensors that must be variables from the start
     bound: dict[tuple[int, str], TensorFact] = field(default_factory=dict)  # names bound inside a loop or branch
     numbers: dict[tuple[int, str], bool] = field(default_factory=dict)  # that a loop carries: whether floating
@@ -172,7 +174,8 @@ class Trace:
         self.followed: set[tuple[int, str]] = set()  # what this trace has found to be written into
         self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
         self._tensors = 0
-        self._flows = 0
+        self._flows = 0  # the last of them
+        self._reached: dict[tuple[Any, ...], int] = collections.defaultdict(int)
         self._choices = 0  # since the last of them
         self._constants: dict[int, int] = {}
         self._place: Place | None = None
@@ -189,10 +192,13 @@ class Trace:
         self._tensors += 1
         return self._tensors
 
-    def next_flow(self) -> int:
-        """Ordinal of a new loop or branch."""
-        self._flows += 1
-        self._choices = 0
+    def next_flow(self, place: tuple[Any, ...]) -> int:
+        """Ordinal of a new loop or branch: by its place, and how often that was reached before in this trace."""
+        self._reached[place] += 1
+        key, flows = (place, self._reached[place]), self.facts.flows
+        if key not in flows:
+            flows[key] = len(flows) + 1
+        self._flows, self._choices = flows[key], 0
         return self._flows
 
     def next_choice(self) -> Ordinal:

@@ -123,8 +123,8 @@ def test_kinds_that_do_not_mix():
         x[:] = x + 1
         del y
 
-    refuse(conflict, "x[:] = y", "Conflicted var y", "a tensor [4] DT_FP32 in one branch", kind=NameError)
-    refuse(shapes, "x[0:2] = y", "Conflicted var y", kind=NameError)
+    refuse(conflict, "x[:] = «y", "Conflicted var y", "a tensor [4] DT_FP32 in one branch", kind=NameError)
+    refuse(shapes, "x[0:2] = «y", "Conflicted var y", kind=NameError)
     assert "add(%0:x, 1)" in unused.to_text()
 
 

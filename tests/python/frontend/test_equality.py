@@ -82,3 +82,58 @@ def test_as_in_python(form, tmp_path):
     kernel = pypto.frontend.jit(module.kernel)
     for numbers in [(0, 0), (1, 0), (0, 1), (2, 2), (1, 2)]:
         assert is_as_eager(module, kernel, numbers)
+
+
+LOOPS = {
+    "stays": "U = T\nfor i in pypto.loop(n[0]):\n    q = q + (1 if U is T else 0)\n    if n[1] > 1:\n        U = T",
+    "another": "U = T\nfor i in pypto.loop(n[0] + 1):\n    q = q + (1 if U is T else 0)\n    U = S if n[1] > i else U",
+    "swapped": """
+U, V = T, S
+for i in pypto.loop(n[0] + 1):
+    if U is V:
+        q = q + 1
+    if U is S:
+        q = q + 10
+    U, V = V, U
+    if n[1] > i:
+        U = V
+""",
+    "parameter": "U = x\nfor i in pypto.loop(n[0] + 1):\n    q = q + (1 if U is x else 0)\n    U = x * 2.0",
+    "made in the loop": """
+U = x * 1.0
+for i in pypto.loop(n[0] + 1):
+    V = U
+    U = U * 2.0
+    if V is U:
+        q = q + 1
+    U = V if n[1] > i else U
+    if U is V:
+        q = q + 100
+""",
+    "two loops": """
+U = T
+for i in pypto.loop(n[0] + 1):
+    for j in pypto.loop(n[1]):
+        q = q + (1 if U is T else 0)
+        if j > 0:
+            U = T + 1.0
+    q = q + (10 if U is T else 0)
+""",
+    "other shape": "U = x * 1.0\nfor i in pypto.loop(n[0] + 1):\n    q = q + (1 if U is P else 2)\n    U = U + 1.0",
+    "list": """
+U = [1]
+P = U
+for i in pypto.loop(n[0] + 1):
+    q = q + (1 if P is U else 0)
+    P = [3] if n[1] > i else P
+""",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_identity_in_loops(loop, tmp_path):
+    start = "T, S = x * 1.0, x * 2.0\nP = x[0:2]\nq = 0\n"
+    module = module_of(tmp_path, f"{start}{LOOPS[loop]}\nout[0:4] = x * q")
+    kernel = pypto.frontend.jit(module.kernel)
+    for numbers in [(0, 0), (1, 0), (0, 1), (2, 2), (3, 1), (3, 2)]:
+        assert is_as_eager(module, kernel, numbers)
