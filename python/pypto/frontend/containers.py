@@ -7,9 +7,13 @@ Tensor objects are not containers: writing into them is what kernels do.
 
 from __future__ import annotations
 
+import abc
 import collections
+import gc
+import itertools
 import math
 import operator
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -23,13 +27,18 @@ _LEAVES = (
     int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
     types.CodeType, TensorLike, NoValue, type(None),
 )  # fmt: skip
+_LIBRARIES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "torch", "numpy"}
+_CLASSES = (type, abc.ABCMeta)
+_OF_LIBRARIES: set[type] = set()  # classes that are found to be of these
 _ARRAYS = frozenset({"torch", "numpy"})
 _MAX_OBJECTS = 20000
 _MAX_ARRAY_BYTES = 1 << 20
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
-    """Keys and elements of a container or plain object; None for everything else."""
+    """Keys and elements of a container, plain object or class of the user; None for everything else."""
+    if type(value) in _CLASSES:
+        return _class_parts(value)
     if isinstance(value, _LEAVES):
         return None
     if isinstance(value, list | tuple | bytearray | collections.deque):
@@ -42,7 +51,32 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
         return [("__self__", value.__self__)]
     if hasattr(value, "__length_hint__"):  # an iterator: how much of it is left
         return [("elements left", operator.length_hint(value))]
+    if hasattr(type(value), "__next__") and not isinstance(getattr(value, "__dict__", None), dict):
+        return _iterator_parts(value)
     return _object_parts(value)
+
+
+def _iterator_parts(value: Any) -> list[tuple[Any, Any]]:
+    """What tells how far an iterator is that does not know how much of it is left."""
+    if isinstance(value, types.GeneratorType):
+        frame = value.gi_frame
+        names = {} if frame is None else {name: id(each) for name, each in frame.f_locals.items()}
+        return [("position", str((frame and frame.f_lasti, names)))]
+    if isinstance(value, itertools.count):
+        return [("next element", repr(value))]
+    return [(f"iterator {position}", each) for position, each in enumerate(gc.get_referents(value))]
+
+
+def _is_of_library(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _LIBRARIES
+
+
+def _class_parts(kind: type) -> list[tuple[Any, Any]] | None:
+    """Attributes of a class of the user that are no methods."""
+    if kind in _OF_LIBRARIES or _is_of_library(kind):
+        return None
+    names = vars(kind).items()
+    return [(name, each) for name, each in names if not name.startswith("__") and not hasattr(type(each), "__get__")]
 
 
 def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
@@ -62,6 +96,11 @@ def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
     return parts or None
 
 
+def defaults_of(function: types.FunctionType) -> list[Any]:
+    """Default values of the parameters."""
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+
+
 def variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     """What a function can reach without arguments: captured variables and the globals it names."""
     found: list[tuple[str, Any]] = []
@@ -70,6 +109,8 @@ def variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
             found.append((name, cell.cell_contents))
         except ValueError:  # not set yet
             found.append((name, None))
+    if function.__defaults__ or function.__kwdefaults__:
+        found += [(f"default {at} of {function.__name__}", value) for at, value in enumerate(defaults_of(function))]
     names = function.__globals__
     return found + [(name, names[name]) for name in function.__code__.co_names if name in names]
 
@@ -91,6 +132,7 @@ class Snapshot:
         self._arrays = arrays  # whether the contents of arrays are looked at
         self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
         self._functions: dict[types.FunctionType, list[tuple[str, Any]]] = {}
+        self._kinds: set[type] = set()  # whose classes were looked at
         self.owner: Any = None  # the FunctionRuntime whose loop or branch has made the snapshot
 
     def add(self, value: Any, path: str) -> None:
@@ -105,6 +147,12 @@ class Snapshot:
                 continue
             is_array = type(item).__module__.partition(".")[0] in _ARRAYS
             parts = None if is_array and not self._arrays else parts_of(item)
+            kind = type(item)
+            if kind not in _OF_LIBRARIES and kind not in self._kinds:
+                self._kinds.add(kind)
+                if _is_of_library(kind):
+                    _OF_LIBRARIES.add(kind)
+                stack.append((kind, kind.__name__))
             if parts is None:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
@@ -118,6 +166,8 @@ class Snapshot:
             names = function.__code__.co_freevars
             captured = zip(names, variables_of(function), strict=False)
             stack += [(value, f"{path}.{name}") for name, (_, value) in captured]
+            if function.__defaults__ or function.__kwdefaults__:
+                stack += [(value, f"default {at} of {path}") for at, value in enumerate(defaults_of(function))]
 
     def add_function(self, function: types.FunctionType, *, frame_is_known: bool = False) -> None:
         """Adds what a function can change: its outer variables and what they hold.
@@ -167,6 +217,11 @@ class Snapshot:
             elif isinstance(item, dict):
                 item.clear()
                 item.update(before)
+            elif isinstance(item, type):
+                for key in {key for key, _ in after} - {key for key, _ in before}:
+                    delattr(item, key)
+                for key, element in before:
+                    setattr(item, key, element)
             elif isinstance(getattr(item, "__dict__", None), dict):
                 for key, element in before:
                     object.__setattr__(item, key, element)

@@ -7,7 +7,7 @@ The tracer puts values of its own into such containers; all of them are put back
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from pypto.frontend.containers import Change, Snapshot, put
@@ -59,11 +59,20 @@ class Elements:
     def __init__(self, trace: Trace, ordinal: int, snapshot: Callable[[], Snapshot], text: str) -> None:
         self._trace, self._ordinal, self._text = trace, ordinal, text
         wanted = trace.facts.elements.get(ordinal, ())
-        places = snapshot().places() if wanted else {}
+        places = self._find(snapshot(), wanted) if wanted else {}
         self._places = {path: place for path, place in places.items() if path in wanted}
         held = self.values()
         for path, (container, key) in self._places.items():
             trace.note_replaced(container, key, held[path])
+
+    def _find(self, snapshot: Snapshot, wanted: Collection[str]) -> dict[str, tuple[Any, Any]]:
+        """Container and key of the elements by path; helpers that the block calls may be all that reaches one."""
+        places = snapshot.places()
+        if any(path not in places for path in wanted):
+            for function in list(self._trace.facts.helpers.values()):
+                snapshot.add_function(function)
+            places = snapshot.places()
+        return places
 
     @property
     def paths(self) -> list[str]:

@@ -29,6 +29,9 @@ class FloatScalar(tracer.FloatLike):
     def __repr__(self) -> str:
         return f"FloatScalar({self._name})"
 
+    def __deepcopy__(self, _: Any) -> FloatScalar:
+        return self
+
     def operand(self) -> tuple[str, int]:
         """As an operand of the core."""
         return ("scalar", self._index) if self._index >= 0 else ("float_expr", self._expr)

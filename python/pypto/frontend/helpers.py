@@ -177,6 +177,7 @@ def watch(trace: tracer.Trace, function: types.FunctionType) -> None:
     runtime = cells[RUNTIME].cell_contents if RUNTIME in cells else None
     if runtime is None and trace.outer is not None:
         trace.outer.add_function(function)
+        trace.facts.helpers[id(function)] = function
     is_inside = is_lambda(function) and trace.has_line(code.co_filename, code.co_firstlineno)
     for scope in trace.scopes:
         if scope.watchers is None:

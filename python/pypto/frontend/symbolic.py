@@ -80,6 +80,9 @@ class SymbolicScalar:
         made._trace, made._expr = trace, expr
         return made
 
+    def __deepcopy__(self, _: Any) -> SymbolicScalar:
+        return self
+
     # Conversions.
 
     def is_concrete(self) -> bool:

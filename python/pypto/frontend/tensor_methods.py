@@ -100,6 +100,12 @@ class TensorMethods(TensorLike, CatalogueMethods):
     def __len__(self) -> NoReturn:
         raise trace_error(TypeError, "a tensor has no len(); use x.shape[0]")
 
+    def __copy__(self) -> NoReturn:
+        raise trace_error(TypeError, "copy.copy() of a tensor would share its cells. Instead: y = pypto.clone(x)")
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return _operations().clone(self)
+
     def __contains__(self, item: Any) -> NoReturn:
         raise trace_error(TypeError, "`in` does not look into tensors")
 

@@ -72,6 +72,7 @@ class Facts:
     prints: list[Any] = field(default_factory=list)  # outputs of each place that shows values
     lazy: dict[int, bool] = field(default_factory=dict)  # operands of conditions that read: whether floating
     writes: dict[int, bool] = field(default_factory=dict)  # operands that may write or change containers: whether so
+    helpers: dict[int, Any] = field(default_factory=dict)  # functions of modules that were called, by id
     changed: str = ""  # a container that a loop or branch changes and must not
     elements: dict[int, set[str]] = field(default_factory=dict)  # of containers that a loop or branch changes
     structures: dict[int, dict[str, Any]] = field(default_factory=dict)  # names bound anew to containers of one make
