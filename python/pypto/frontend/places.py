@@ -7,6 +7,7 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
@@ -22,6 +23,18 @@ class Place(NamedTuple):
     line: int
     column: int | None = None
     function: str = ""
+
+
+@dataclass(frozen=True)
+class SourceRange:
+    """Lines of a traced function in its file, and the file entry of the program that stands for it."""
+
+    filename: str
+    first_line: int
+    last_line: int
+    def_line: int
+    file_index: int
+    label: str
 
 
 _MAX_CODES = 256

@@ -18,7 +18,7 @@ from pypto import _core
 from pypto.config import scopes
 from pypto.dtypes import DataType
 from pypto.frontend import packed
-from pypto.frontend.places import Place, caller_place, trace_error
+from pypto.frontend.places import Place, SourceRange, caller_place, trace_error
 from pypto.frontend.tiles import Tiles
 
 if TYPE_CHECKING:
@@ -133,18 +133,6 @@ class Scope:
         self.step: Any = None
         self.watchers: Any = None  # snapshot of containers, for loops and branches
         self.settled: Callable[[], None] | None = None  # looks for changes of them behind a statement
-
-
-@dataclass(frozen=True)
-class SourceRange:
-    """Lines of a traced function in its file, and the file entry of the program that stands for it."""
-
-    filename: str
-    first_line: int
-    last_line: int
-    def_line: int
-    file_index: int
-    label: str
 
 
 class Trace:
