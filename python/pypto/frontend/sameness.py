@@ -60,7 +60,7 @@ def refuse_several(value: Any, what: str) -> None:
     if isinstance(value, tuple):
         for each in value:
             refuse_several(each, what)
-    several = isinstance(value, Tensor) and (value.is_linked or value.is_uncertain)
+    several = isinstance(value, Tensor) and bool(value.is_linked or value.is_uncertain or value.unfollowed_keys())
     if isinstance(value, tuple) and id(value) in trace.tuples and what == "id()":
         several = True
     rule: Any = type(value).__eq__

@@ -2,7 +2,8 @@
 
 A kernel is traced by running its rewritten source. When the trace finds that something should have been prepared
 earlier (a tensor that a loop body writes, a name that two branches bind), it notes the fact and starts over; facts are
-keyed by counters that are the same in each run. Thread rule: a trace belongs to the thread that runs it.
+keyed by places in the source and counters that are the same in each run. Thread rule: a trace belongs to the thread
+that runs it.
 """
 # ruff: noqa: D105, D107
 
