@@ -334,15 +334,22 @@ def _one_of(a: Any, b: Any) -> Any:
     return b if isinstance(b, int) else a | b
 
 
+def _all_of(trace: Trace, conditions: Conditions) -> Any:
+    way: Any = 1
+    for expr, holds in conditions:
+        condition = SymbolicScalar._wrap(trace, expr)
+        condition = condition if holds else ~condition
+        way = condition if isinstance(way, int) else way & condition
+    return way
+
+
 def any_of(trace: Trace, ways: list[Conditions]) -> Any:
     """Whether all conditions of one of the ways hold: 0, 1 or a symbolic integer."""
     result: Any = 0
     for conditions in ways:
-        way: Any = 1
-        for expr, holds in conditions:
-            condition = SymbolicScalar._wrap(trace, expr)
-            condition = condition if holds else ~condition
-            way = condition if isinstance(way, int) else way & condition
+        if conditions not in trace.ways:
+            trace.ways[conditions] = _all_of(trace, conditions)
+        way = trace.ways[conditions]
         if isinstance(way, int):
             return 1
         result = way if isinstance(result, int) else result | way

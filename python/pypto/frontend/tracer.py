@@ -157,6 +157,7 @@ class Trace:
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
         self.tuples: dict[int, Any] = {}  # by id: those that loops and branches have made
         self.linked: dict[Any, Any] = {}  # what was found of tensors that may be others, until links change
+        self.ways: dict[Any, Any] = {}  # by conditions: whether they all hold
         self.writes = 0  # into tensors, so far
         self.effects = 0  # reads and checks that the running kernel makes, so far
         self.built = 0  # statements, so far

@@ -164,3 +164,29 @@ def test_out_of_place_and_from_the_tensor_itself(name):
     put = before.scatter(0, at, before[10:40])
     assert torch.equal(x, put)
     torch.testing.assert_close(out, put if name == "scatter" else before.index_add(0, index, before[10:40]))
+
+
+@pytest.mark.parametrize(("dtype", "other"), [(FP32, pypto.DT_UINT8), (pypto.DT_INT8, FP32), (FP32, pypto.DT_INT64)])
+@pytest.mark.parametrize("valid", [None, 3])
+def test_bytes_are_read_in_tiles(dtype, other, valid):
+    host, read = (getattr(torch, pypto.dtypes.torch_name(each)) for each in (dtype, other))
+    x = torch.randint(-100, 100, (37, 1000), dtype=torch.int32).to(host)
+    width = 1000 * x.element_size() // torch.empty(0, dtype=read).element_size()
+
+    @pypto.frontend.jit
+    def kernel(
+        x: T([37, 1000], dtype), out: T([37, width], other), flat: T([37 * 1000 * x.element_size()], pypto.DT_UINT8)
+    ):
+        part = x if valid is None else pypto.view(x, [37, 1000], [0, 0], valid_shape=[valid, 1000])
+        pypto.assemble(pypto.view(part, dtype=other), [0, 0], out)
+        flat[:] = pypto.pack(part)
+
+    for extents, tile in tiles_of(ir.compile(kernel, platform="a5sim")):
+        assert tile[-1] == 8192 < extents[-1]
+    expected = x.clone()
+    expected[valid:] = 0
+    expected = x if valid is None else expected
+    out, flat = torch.zeros(37, width, dtype=read), torch.ones(x.numel() * x.element_size(), dtype=torch.uint8)
+    kernel(x, out, flat)
+    assert torch.equal(out.view(torch.uint8).flatten(), expected.view(torch.uint8).flatten())
+    assert torch.equal(flat, expected.view(torch.uint8).flatten())

@@ -264,6 +264,7 @@ class GraphBuilder {
       case OpCode::kGatherMask: return dim + 1 != rank;
       case OpCode::kGather:
       case OpCode::kIndexSelect:
+      case OpCode::kBytes:
       case OpCode::kUniform:
       case OpCode::kNormal:
       case OpCode::kArange: return true;

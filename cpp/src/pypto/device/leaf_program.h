@@ -71,9 +71,11 @@ inline bool IsIndexOfSlices(const OpProgram& op, size_t index) {
   return index == 2 && (op.code == program::OpCode::kIndexSelect || op.code == program::OpCode::kIndexAdd);
 }
 
-// Whether the tile of a whole operation cuts operand `index` along the dim: what an index chooses from is whole.
+// Whether the tile of a whole operation cuts operand `index` along the dim: what an index chooses from is whole, and so
+// is what bytes are taken from.
 inline bool FollowsTile(const OpProgram& op, size_t index, int dim) {
   if (IsIndexOfSlices(op, index)) return false;
+  if (op.code == program::OpCode::kBytes) return index == 0;
   const bool chooses = op.code == program::OpCode::kIndexSelect || op.code == program::OpCode::kGather;
   return index != 1 || dim != op.axis || !chooses;
 }

@@ -52,6 +52,7 @@ class Traffic {
   }
 
   uint64_t OperandBytes(size_t operation, size_t operand) const {
+    if (leaf_.ops[operation].code == OpCode::kBytes) operand = 0;  // a tile reads as many bytes as it writes
     const AccessProgram& access = leaf_.accesses[OperandOf(operation, operand).index];
     int64_t cells = 1;
     for (int dim = 0; dim < leaf_.rank; ++dim) {

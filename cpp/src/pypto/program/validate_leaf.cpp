@@ -74,7 +74,7 @@ class LeafValidator {
     if (leaf_.ops.size() != 1) return false;
     const OpCode code = leaf_.ops[0].code;
     return code == OpCode::kGather || code == OpCode::kIndexSelect || code == OpCode::kScatter ||
-           code == OpCode::kIndexAdd || code == OpCode::kIndexPut;
+           code == OpCode::kIndexAdd || code == OpCode::kIndexPut || code == OpCode::kBytes;
   }
 
   Status CheckExtents(const std::vector<int64_t>& extents) const {

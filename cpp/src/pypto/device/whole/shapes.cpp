@@ -142,32 +142,61 @@ void RunDeinterleaveTwo(const WholeArgs& args) {
   });
 }
 
+namespace {
+
+// A row of the string of bytes that the cells of the input are, from byte `first` of it on.
+struct BytesRow {
+  const std::byte* from;
+  int64_t first;
+};
+
+// The bytes [low, high) of the string into the tile, which starts at byte `begin` of it.
+void CopyRow(const WholeArgs& args, const BytesRow& row, int64_t begin, int64_t low, int64_t high) {
+  const int last = args.rank - 1;
+  const int64_t in_bytes = args.in[0].view.element_bytes;
+  const int64_t out_bytes = args.out.view.element_bytes;
+  const int64_t in_step = args.in[0].view.strides[last];
+  const int64_t out_step = args.out.view.strides[last];
+  if (low >= high) return;
+  if (in_step == 1 && out_step == 1) {
+    std::memcpy(args.out.view.data + (low - begin), row.from + (low - row.first), static_cast<size_t>(high - low));
+    return;
+  }
+  for (int64_t place = low; place < high; ++place) {
+    const int64_t to = place - begin;
+    const int64_t from = place - row.first;
+    args.out.view.data[to / out_bytes * out_step * out_bytes + to % out_bytes] =
+        row.from[from / in_bytes * in_step * in_bytes + from % in_bytes];
+  }
+}
+
+}  // namespace
+
 // The cells of the input in row-major order are one string of bytes, 0 where they are not valid; the output is 1-D.
 void RunBytes(const WholeArgs& args) {
   const int last = args.rank - 1;
   const WholeOperand& in = args.in[0];
-  const int64_t in_bytes = in.view.element_bytes;
   const int64_t out_bytes = args.out.view.element_bytes;
-  const int64_t out_step = args.out.view.strides[last] * out_bytes;
   const Extents& extents = args.leaf.accesses[args.op.inputs[0].index].extents;
-  for (int64_t i = 0; i < args.out.cells[last]; ++i) {
-    std::memset(args.out.view.data + i * out_step, 0, static_cast<size_t>(out_bytes));
-  }
-  const int64_t total = args.out.cells[last] * out_bytes;
-  ForEachRow(args.rank, in.cells, [&](const Extents& at) {
-    int64_t cell = 0;
-    for (int dim = 0; dim < args.rank; ++dim) cell = cell * extents[dim] + at[dim];
-    const std::byte* from = in.At(at, args.rank);
-    for (int64_t i = 0; i < in.cells[last]; ++i) {
-      for (int64_t byte = 0; byte < in_bytes; ++byte) {
-        const int64_t place = (cell + i) * in_bytes + byte;
-        if (place >= total) return false;
-        args.out.view.data[place / out_bytes * out_step + place % out_bytes] =
-            from[i * in.view.strides[last] * in_bytes + byte];
-      }
+  ZeroCells(args.out.view.data, args.out.view.strides[last], args.out.cells[last], out_bytes);
+  const int64_t begin = args.begin[last] * out_bytes;
+  const int64_t end = begin + args.out.cells[last] * out_bytes;
+  const int64_t row_bytes = extents[last] * in.view.element_bytes;
+  for (int64_t row = begin / row_bytes; row * row_bytes < end; ++row) {
+    Extents at{};
+    int64_t rest = row;
+    bool valid = true;
+    for (int dim = last - 1; dim >= 0; --dim) {
+      at[dim] = rest % extents[dim];
+      rest /= extents[dim];
+      valid = valid && at[dim] < in.cells[dim];
     }
-    return true;
-  });
+    if (rest != 0) return;
+    if (!valid) continue;
+    const int64_t first = row * row_bytes;
+    const int64_t past = first + in.cells[last] * in.view.element_bytes;
+    CopyRow(args, {in.At(at, args.rank), first}, begin, std::max(begin, first), std::min(end, past));
+  }
 }
 
 }  // namespace pypto::device
