@@ -1,4 +1,4 @@
-"""A launch of three resident tensors from C beside the Python handle, in one process and one run."""
+"""A launch of three resident tensors, waited for or submitted, from C and from Python, in one process and one run."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from pypto.runtime import ChipWorker, RunConfig
 PACKAGE = Path(pypto.__file__).parent
 PEERS = Path(__file__).resolve().parents[1] / "peers"
 SHAPE = (16, 16)
+HANDLE = "Python handle, three resident tensors"
+LAUNCH = "C, three resident tensors"
+SUBMIT = "C submit, wait and release"
 
 
 class LoopCandidate(Candidate):
@@ -44,8 +47,10 @@ class NativeCaller:
             check=True,
         )  # fmt: skip
         self.core = ctypes.CDLL(str(PACKAGE / "libpypto.so.0"))
-        self.loop = ctypes.CDLL(str(loop)).native_launches
-        self.loop.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64]
+        loops = ctypes.CDLL(str(loop))
+        self.launches, self.submits = loops.native_launches, loops.native_submits
+        for function in (self.launches, self.submits):
+            function.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64]
         path = folder / "program.pto"
         compiled.save(path)
         program, self.worker, self.registration = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
@@ -68,7 +73,10 @@ class NativeCaller:
             raise RuntimeError(f"status {status}")
 
     def launch(self, count: int) -> None:
-        self.check(self.loop(self.registration, self.tensors, 3, count))
+        self.check(self.launches(self.registration, self.tensors, 3, count))
+
+    def submit(self, count: int) -> None:
+        self.check(self.submits(self.registration, self.tensors, 3, count))
 
     def close(self) -> None:
         for tensor in self.tensors:
@@ -91,12 +99,21 @@ def main() -> None:
         handle(x, y, out)
         native.launch(1)
         pin()
-        names = ("Python handle, three resident tensors", "C, three resident tensors")
-        figures = measure([Candidate(names[0], lambda: handle(x, y, out)), LoopCandidate(names[1], native.launch)])
+        figures = measure(
+            [
+                Candidate(HANDLE, lambda: handle(x, y, out)),
+                LoopCandidate(LAUNCH, native.launch),
+                Candidate("Python submit and wait", lambda: handle.submit(x, y, out).wait()),
+                LoopCandidate(SUBMIT, native.submit),
+            ]
+        )
         native.close()
-    ratio = figures[names[1]]["median_ns"] / figures[names[0]]["median_ns"]
-    report("Launch, nanoseconds per call", figures, arguments.json, {"ratio": ratio})
-    print(f"\nC / Python handle: {ratio:.2f}")
+    launch, submit = (
+        figures[part]["median_ns"] / figures[whole]["median_ns"] for part, whole in ((LAUNCH, HANDLE), (SUBMIT, LAUNCH))
+    )
+    ratios = {"launch_to_handle": launch, "submit_to_launch": submit}
+    report("Launch, nanoseconds per call", figures, arguments.json, ratios)
+    print(f"\nC launch / Python handle: {launch:.2f}\nC submit, wait and release / C launch: {submit:.2f}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@
 #include "bind_errors.h"
 #include "bindings.h"
 #include "gil.h"
-#include "registration_handle.h"
 
 namespace nb = nanobind;
 
@@ -21,47 +20,46 @@ namespace pypto::bindings {
 namespace {
 
 struct CompletionObject {
-  PyObject_HEAD std::shared_ptr<runtime::Completion> completion;  // null: of a launch left to its waiter
+  // Of a launch left to its waiter, while it has not ended: its ticket, its handle, its tensors.
+  PyObject_HEAD uint64_t ticket;
+  runtime::Registration* registration;  // the handle's
+  PyObject* handle;
+  size_t held_count;
+  PyObject* held[runtime::RepeatKey::kMost];
+  // Of an ordinary one.
+  std::shared_ptr<runtime::Completion> completion;
   PyObject* kept;
   PyObject* written;  // tuple of tensors whose versions count the write, or null
   PyObject* result;
-  // Of a launch left to its waiter, while it has not ended.
-  uint64_t ticket;
-  PyObject* handle;
-  size_t held_count;
-  PyObject* held[kMostLeft];
 };
 
 PyTypeObject* completion_type = nullptr;
 
 CompletionObject* Self(PyObject* object) noexcept { return reinterpret_cast<CompletionObject*>(object); }
 
-// Objects to be used again, all fields empty: a submitted launch allocates nothing. Under the GIL.
+// Objects to be used again, all fields empty: a submitted launch allocates nothing. They are alive, with the one
+// reference from here, and the collector knows them: telling it of each launch would cost more than the rest. Under the
+// GIL.
 constexpr size_t kMostSpares = 8;
 PyObject* spares[kMostSpares];
 size_t spare_count = 0;
 
-PyObject* TakeObject() {
-  if (spare_count == 0) {
-    PyObject* fresh = completion_type->tp_alloc(completion_type, 0);
-    if (fresh != nullptr) new (&Self(fresh)->completion) std::shared_ptr<runtime::Completion>();
-    return fresh;
-  }
-  PyObject* object = PyObject_Init(spares[--spare_count], completion_type);
-  PyObject_GC_Track(object);
-  return object;
+[[gnu::noinline]] PyObject* MakeObject() {
+  PyObject* fresh = completion_type->tp_alloc(completion_type, 0);
+  if (fresh != nullptr) new (&Self(fresh)->completion) std::shared_ptr<runtime::Completion>();
+  return fresh;
 }
 
 // Lets go of the handle and the arguments of a launch that was left.
-void DropLeft(PyObject* object) {
+inline void DropLeft(PyObject* object) {
   CompletionObject& self = *Self(object);
+  for (size_t count = std::exchange(self.held_count, 0); count != 0; --count) Py_DECREF(self.held[count - 1]);
   Py_CLEAR(self.handle);
-  while (self.held_count != 0) Py_DECREF(self.held[--self.held_count]);
 }
 
 // Runs what was left to this thread; the GIL stays: it is short. False: BecomeOrdinary.
-bool RunLeft(PyObject* object) {
-  if (!RegistrationOf(Self(object)->handle)->WaitLeft(Self(object)->ticket)) return false;
+inline bool RunLeft(PyObject* object) {
+  if (!Self(object)->registration->WaitLeft(Self(object)->ticket)) return false;
   Self(object)->ticket = 0;
   DropLeft(object);
   return true;
@@ -75,7 +73,7 @@ bool BecomeOrdinary(PyObject* object, const runtime::Interrupt& interrupt) {
     base::Result<std::shared_ptr<runtime::Completion>> taken = base::OkStatus();
     {
       const GilRelease released;
-      taken = RegistrationOf(handle)->TakeLeft(Self(object)->ticket, interrupt);
+      taken = Self(object)->registration->TakeLeft(Self(object)->ticket, interrupt);
     }
     if (taken.ok() && *taken != nullptr) {
       Self(object)->completion = *std::move(taken);
@@ -133,31 +131,47 @@ void Drop(CompletionObject* self) {
   if (value != nullptr) RaiseSoon(value);
 }
 
-void Deallocate(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  PyObject_GC_UnTrack(object);
+// Ends what has not ended and lets go of everything.
+[[gnu::noinline]] void MakeEmpty(PyObject* object) {
+  CompletionObject& self = *Self(object);
   EndLeft(object);
-  if (Self(object)->completion != nullptr && !Self(object)->completion->finished()) {
+  if (self.completion != nullptr && !self.completion->finished()) {
     // Dropping an unfinished one waits for it; an exception in flight stays as it is.
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
-    Drop(Self(object));
-    if (Self(object)->written != nullptr && !NoteWrittenTensors(Self(object)->written)) PyErr_Clear();
+    Drop(&self);
+    if (self.written != nullptr && !NoteWrittenTensors(self.written)) PyErr_Clear();
     PyErr_Restore(kind, value, trace);
   }
-  Self(object)->completion.reset();
-  Py_CLEAR(Self(object)->kept);
-  Py_CLEAR(Self(object)->written);
-  Py_CLEAR(Self(object)->result);
+  self.completion.reset();
+  Py_CLEAR(self.kept);
+  Py_CLEAR(self.written);
+  Py_CLEAR(self.result);
   DropLeft(object);
-  Self(object)->ticket = 0;
-  if (spare_count < kMostSpares) {
-    spares[spare_count++] = object;
-  } else {
-    Self(object)->completion.~shared_ptr();
-    type->tp_free(object);
+  self.ticket = 0;
+}
+
+[[gnu::noinline]] void Free(PyObject* object) {
+  if (Py_REFCNT(object) != 1) {  // somebody found it through the collector
+    Py_DECREF(object);
+    return;
   }
+  PyTypeObject* type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  Self(object)->completion.~shared_ptr();
+  type->tp_free(object);
   Py_DECREF(type);
+}
+
+void Deallocate(PyObject* object) {
+  const CompletionObject& self = *Self(object);
+  // Alive until the end: the collector knows it, and may run while it is emptied.
+  Py_SET_REFCNT(object, 1);
+  if (self.ticket != 0 || self.handle != nullptr || self.completion != nullptr) [[unlikely]]
+    MakeEmpty(object);
+  if (spare_count == kMostSpares) [[unlikely]]
+    return Free(object);
+  spares[spare_count++] = object;
 }
 
 int Traverse(PyObject* object, visitproc visit, void* arg) {
@@ -216,7 +230,7 @@ bool ReadTimeout(PyObject* value, std::optional<int64_t>& out) {
   return true;
 }
 
-PyObject* Wait(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+[[gnu::noinline]] PyObject* WaitOtherwise(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   const Py_ssize_t named = names != nullptr ? PyTuple_GET_SIZE(names) : 0;
   if (count + named > 1) {
     PyErr_Format(PyExc_TypeError, "wait() takes at most 1 argument (%zd given)", count + named);
@@ -232,8 +246,27 @@ PyObject* Wait(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObje
   Py_RETURN_NONE;
 }
 
+PyObject* Wait(PyObject* object, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  if (count == 0 && names == nullptr && Self(object)->ticket != 0 && RunLeft(object)) [[likely]]
+    Py_RETURN_NONE;
+  return WaitOtherwise(object, args, count, names);
+}
+
+// BecomeOrdinary without waiting for a thread inside the worker. False when that was not possible.
+bool TryBecomeOrdinary(PyObject* object) {
+  if (Self(object)->ticket == 0) return true;
+  runtime::Registration& registration = *Self(object)->registration;
+  if (!registration.worker().TryEnter()) return false;
+  std::shared_ptr<runtime::Completion> taken = registration.TakeLeftEntered(Self(object)->ticket);
+  registration.worker().Leave();
+  if (taken == nullptr) return false;  // another thread has it and is about to put it here
+  Self(object)->completion = std::move(taken);
+  Self(object)->ticket = 0;
+  return true;
+}
+
 PyObject* Done(PyObject* object, PyObject*) {
-  if (!BecomeOrdinary(object, InterruptBySignals())) return nullptr;
+  if (!TryBecomeOrdinary(object)) Py_RETURN_FALSE;
   if (Self(object)->completion == nullptr) Py_RETURN_TRUE;
   bool done = false;
   {
@@ -271,9 +304,19 @@ PyType_Spec spec = {
 
 }  // namespace
 
+PyObject* TakeCompletion() {
+  while (spare_count != 0) {
+    PyObject* object = spares[--spare_count];
+    if (Py_REFCNT(object) == 1) [[likely]]
+      return object;
+    Py_DECREF(object);  // somebody found it through the collector
+  }
+  return MakeObject();
+}
+
 PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* written,
                          PyObject* result) {
-  PyObject* object = TakeObject();
+  PyObject* object = TakeCompletion();
   if (object == nullptr) {
     Py_XDECREF(kept);
     Py_XDECREF(written);
@@ -287,16 +330,15 @@ PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObje
   return object;
 }
 
-PyObject* MakeLeftCompletion(PyObject* handle, PyObject* const* objects, size_t count) {
-  PyObject* object = TakeObject();
-  if (object == nullptr) return nullptr;
-  CompletionObject& self = *Self(object);
+void SetLeft(PyObject* completion, PyObject* handle, runtime::Registration* registration, PyObject* const* objects,
+             size_t count, uint64_t ticket) noexcept {
+  CompletionObject& self = *Self(completion);
+  self.ticket = ticket;
+  self.registration = registration;
   self.handle = Py_NewRef(handle);
-  for (; self.held_count < count; ++self.held_count) self.held[self.held_count] = Py_NewRef(objects[self.held_count]);
-  return object;
+  for (size_t i = 0; i < count; ++i) self.held[i] = Py_NewRef(objects[i]);
+  self.held_count = count;
 }
-
-void SetTicket(PyObject* completion, uint64_t ticket) noexcept { Self(completion)->ticket = ticket; }
 
 void bind_completion(nb::module_& module) {
   static const std::string name = nb::cast<std::string>(module.attr("__name__")) + ".Completion";

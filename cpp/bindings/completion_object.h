@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "pypto/runtime/completion.h"
+#include "pypto/runtime/registration.h"
 
 namespace pypto::bindings {
 
@@ -16,10 +17,11 @@ namespace pypto::bindings {
 PyObject* MakeCompletion(std::shared_ptr<runtime::Completion> completion, PyObject* kept, PyObject* written,
                          PyObject* result);
 
-// Of a launch that Registration::TryLeave leaves to its waiter: the object first, its ticket when there is one. Holds
-// the handle and the objects, at most kMostLeft, until the launch has ended.
-inline constexpr size_t kMostLeft = 8;
-PyObject* MakeLeftCompletion(PyObject* handle, PyObject* const* objects, size_t count);
-void SetTicket(PyObject* completion, uint64_t ticket) noexcept;
+// For a launch that Registration::TryLeave leaves to its waiter: the object first, empty, and what it is about once
+// there is a ticket. Holds the handle and the objects, at most as many as a RepeatKey names, until the launch has
+// ended.
+PyObject* TakeCompletion();
+void SetLeft(PyObject* completion, PyObject* handle, runtime::Registration* registration, PyObject* const* objects,
+             size_t count, uint64_t ticket) noexcept;
 
 }  // namespace pypto::bindings

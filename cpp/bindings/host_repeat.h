@@ -25,6 +25,8 @@ class HostRepeat {
   // Whether the objects are alike; `out` is filled then. Raises nothing. Kernels may write all of them.
   bool Read(PyObject* const* objects, size_t count, runtime::RepeatArgument* out) const noexcept;
   uint64_t number() const noexcept { return number_; }
+  bool keeps_something() const noexcept { return count_ != 0; }
+  void Forget() noexcept { count_ = 0; }
 
  private:
   struct Pattern {

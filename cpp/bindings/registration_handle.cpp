@@ -79,32 +79,24 @@ PyObject* CallResult(PyObject* outputs) {
   return result;
 }
 
-// The tensors of a call that brings resident tensors alone, and not many.
-struct ResidentArguments {
-  static constexpr size_t kMost = 8;
-
-  bool Read(PyObject* const* objects, size_t given) noexcept {
-    if (given > kMost) return false;
-    for (count = 0; count < given; ++count) {
-      if (!IsDeviceTensor(objects[count])) return false;
-      tensors[count] = ResidentOf(objects[count]);
-    }
-    return true;
+// Whether the objects are the resident tensors of the last call. Inside the worker.
+[[gnu::always_inline]] inline bool AreLast(const runtime::Registration& registration, PyObject* const* objects,
+                                           size_t count) noexcept {
+  const runtime::RepeatKey& key = registration.repeat_key();
+  if (count != key.count) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!IsDeviceTensor(objects[i]) || !key.Names(i, *ResidentOf(objects[i]))) return false;
   }
-  std::span<runtime::ResidentTensor* const> span() const noexcept { return {tensors, count}; }
-
-  runtime::ResidentTensor* tensors[kMost];
-  size_t count;
-};
+  return true;
+}
 
 // A short call that is the last one again, without reading it as arguments. False: nothing was done.
-bool TryRepeat(runtime::Registration& registration, PyObject* const* objects, size_t count, base::Status* status) {
-  ResidentArguments arguments;
-  if (!arguments.Read(objects, count)) return false;
+[[gnu::always_inline]] inline bool TryRepeat(runtime::Registration& registration, PyObject* const* objects,
+                                             size_t count, base::Status* status) {
   runtime::Worker& worker = registration.worker();
   if (!worker.TryEnter()) [[unlikely]]
     return false;
-  const bool done = registration.TryRepeat(arguments.span(), status);
+  const bool done = AreLast(registration, objects, count) && registration.TryRepeat(status);
   worker.Leave();
   return done;
 }
@@ -124,7 +116,10 @@ bool TryRepeatHost(HandleObject* self, PyObject* const* objects, size_t count, b
 
 // For the next call like this one, which has been prepared.
 void NoteForRepeat(HandleObject* self, const Arguments& arguments) {
-  if (!arguments.HasHostTensors()) return;
+  if (!arguments.HasHostTensors()) {
+    if (self->host_repeat != nullptr) self->host_repeat->Forget();
+    return;
+  }
   if (self->host_repeat == nullptr) self->host_repeat = new (std::nothrow) HostRepeat();
   if (self->host_repeat == nullptr) return;
   const runtime::Registration& registration = *self->registration;
@@ -132,20 +127,21 @@ void NoteForRepeat(HandleObject* self, const Arguments& arguments) {
 }
 
 // The same for a submitted one. The completion, or null: with an ok status nothing was done.
-PyObject* TryLeave(PyObject* object, PyObject* const* objects, size_t count, base::Status* status) {
+[[gnu::always_inline]] inline PyObject* TryLeave(PyObject* object, PyObject* const* objects, size_t count,
+                                                 base::Status* status) {
   runtime::Registration& registration = *Self(object)->registration;
-  ResidentArguments arguments;
-  if (!arguments.Read(objects, count)) return nullptr;
-  PyObject* completion = MakeLeftCompletion(object, objects, count);
-  if (completion == nullptr) return nullptr;
+  PyObject* completion = TakeCompletion();
+  if (completion == nullptr) [[unlikely]]
+    return nullptr;
   uint64_t ticket = 0;
   runtime::Worker& worker = registration.worker();
   if (worker.TryEnter()) [[likely]] {
-    ticket = registration.TryLeave(arguments.span(), status);
+    if (AreLast(registration, objects, count)) [[likely]]
+      ticket = registration.TryLeave(status);
     worker.Leave();
   }
   if (ticket != 0) [[likely]] {
-    SetTicket(completion, ticket);
+    SetLeft(completion, object, &registration, objects, count, ticket);
     return completion;
   }
   Py_DECREF(completion);
@@ -168,10 +164,37 @@ base::Status RunAndLeave(runtime::Registration& registration) {
   return status;
 }
 
-PyObject* Call(PyObject* object, PyObject* const* objects, size_t flagged_count, PyObject* names) {
-  if (!RefuseKeywords(names)) [[unlikely]]
+// Reads, checks and launches.
+[[gnu::noinline]] PyObject* CallAnew(PyObject* handle, PyObject* const* objects, size_t count) {
+  const runtime::Registration& registration = *Self(handle)->registration;
+  const program::Plan& plan = registration.image().plan;
+  Arguments arguments;
+  if (!arguments.Read(plan, objects, count)) return nullptr;
+  if (arguments.size() == plan.parameters.size()) [[likely]]
+    return Dispatch(handle, arguments, nullptr);
+  PyObject* outputs = AppendFreshOutputs(registration, arguments);
+  return outputs != nullptr ? Dispatch(handle, arguments, outputs) : nullptr;
+}
+
+// A call that may be the last one again.
+[[gnu::always_inline]] inline PyObject* CallHandleInline(PyObject* handle, PyObject* const* objects, size_t count) {
+  HandleObject* self = Self(handle);
+  base::Status status;
+  const bool from_host = self->host_repeat != nullptr && self->host_repeat->keeps_something();
+  if (from_host ? TryRepeatHost(self, objects, count, &status)
+                : TryRepeat(*self->registration, objects, count, &status)) [[likely]] {
+    if (status.ok()) [[likely]]
+      return Py_NewRef(Py_None);
+    SetPythonError(status);
     return nullptr;
-  return CallHandle(object, objects, static_cast<size_t>(PyVectorcall_NARGS(flagged_count)));
+  }
+  return CallAnew(handle, objects, count);
+}
+
+PyObject* Call(PyObject* object, PyObject* const* objects, size_t flagged_count, PyObject* names) {
+  if (names != nullptr && !RefuseKeywords(names)) [[unlikely]]
+    return nullptr;
+  return CallHandleInline(object, objects, static_cast<size_t>(PyVectorcall_NARGS(flagged_count)));
 }
 
 // What a submitted dispatch must keep alive: the arguments, their normalised stand-ins, the handle.
@@ -186,10 +209,9 @@ PyObject* KeepAlive(PyObject* object, PyObject* const* objects, size_t count, co
   return kept;
 }
 
-PyObject* Submit(PyObject* object, PyObject* const* objects, Py_ssize_t count) {
-  base::Status left;
-  PyObject* completion_left = TryLeave(object, objects, static_cast<size_t>(count), &left);
-  if (completion_left != nullptr) return completion_left;
+// Reads, checks and launches. `left`: of the attempt to leave it to its waiter.
+[[gnu::noinline]] PyObject* SubmitAnew(PyObject* object, PyObject* const* objects, Py_ssize_t count,
+                                       const base::Status& left) {
   if (PyErr_Occurred()) return nullptr;
   if (!left.ok()) {
     SetPythonError(left);
@@ -223,6 +245,12 @@ PyObject* Submit(PyObject* object, PyObject* const* objects, Py_ssize_t count) {
   Py_XDECREF(outputs);
   if (!PyErr_Occurred()) SetPythonError(completion.status());
   return nullptr;
+}
+
+PyObject* Submit(PyObject* object, PyObject* const* objects, Py_ssize_t count) {
+  base::Status status;
+  PyObject* completion = TryLeave(object, objects, static_cast<size_t>(count), &status);
+  return completion != nullptr ? completion : SubmitAnew(object, objects, count, status);
 }
 
 PyObject* Unregister(PyObject* object, PyObject*) {
@@ -335,22 +363,7 @@ PyType_Spec spec = {"pypto._core.RegistrationHandle", sizeof(HandleObject), 0,
 }  // namespace
 
 PyObject* CallHandle(PyObject* handle, PyObject* const* objects, size_t count) {
-  runtime::Registration& registration = *Self(handle)->registration;
-  base::Status status;
-  if (TryRepeat(registration, objects, count, &status) ||
-      (Self(handle)->host_repeat != nullptr && TryRepeatHost(Self(handle), objects, count, &status))) [[likely]] {
-    if (status.ok()) [[likely]]
-      return Py_NewRef(Py_None);
-    SetPythonError(status);
-    return nullptr;
-  }
-  const program::Plan& plan = registration.image().plan;
-  Arguments arguments;
-  if (!arguments.Read(plan, objects, count)) return nullptr;
-  if (arguments.size() == plan.parameters.size()) [[likely]]
-    return Dispatch(handle, arguments, nullptr);
-  PyObject* outputs = AppendFreshOutputs(registration, arguments);
-  return outputs != nullptr ? Dispatch(handle, arguments, outputs) : nullptr;
+  return CallHandleInline(handle, objects, count);
 }
 
 PyObject* Dispatch(PyObject* handle, Arguments& arguments, PyObject* outputs) {

@@ -42,27 +42,18 @@ bool IsPlain(const CallOptions& options) {
   return options.times == nullptr && options.interrupt.should_stop == nullptr;
 }
 
-constexpr size_t kMostResident = 8;
-
-// Of arguments that are resident tensors alone, and not many.
-[[gnu::always_inline]] inline bool ReadResident(const Registration& registration, const pypto_argument* arguments,
-                                                size_t count, runtime::ResidentTensor** tensors) {
-  if (count > kMostResident) return false;
+// Whether the arguments are the resident tensors of the last call. Inside the worker.
+[[gnu::always_inline]] inline bool AreLast(const Registration& registration, const pypto_argument* arguments,
+                                           size_t count) {
+  const runtime::RepeatKey& key = registration.repeat_key();
+  if (count != key.count) return false;
   const uint64_t worker_id = registration.worker().id();
   for (size_t i = 0; i < count; ++i) {
     if (arguments[i].kind != PYPTO_ARGUMENT_TENSOR) return false;
-    tensors[i] = ArgumentList::TensorOf(BitsOf(arguments[i].value.tensor), worker_id);
-    if (tensors[i] == nullptr) [[unlikely]]
-      return false;
+    const runtime::ResidentTensor* tensor = ArgumentList::TensorOf(BitsOf(arguments[i].value.tensor), worker_id);
+    if (tensor == nullptr || !key.Names(i, *tensor)) return false;
   }
   return true;
-}
-
-// The call that is the last one again. False: nothing was done.
-[[gnu::always_inline]] inline bool RepeatResident(Registration& registration, const pypto_argument* arguments,
-                                                  size_t count, base::Status* status) {
-  runtime::ResidentTensor* tensors[kMostResident];
-  return ReadResident(registration, arguments, count, tensors) && registration.TryRepeat({tensors, count}, status);
 }
 
 // Inside the worker.
@@ -105,7 +96,7 @@ pypto_status Dispatch(Registration& registration, const pypto_argument* argument
                       const CallOptions& options) {
   const runtime::WorkerEntry entry(registration.worker());
   base::Status repeated;
-  if (IsPlain(options) && RepeatResident(registration, arguments, count, &repeated)) [[likely]]
+  if (IsPlain(options) && AreLast(registration, arguments, count) && registration.TryRepeat(&repeated)) [[likely]]
     return Report(repeated);
   return DispatchEntered(registration, arguments, count, options);
 }
@@ -114,10 +105,7 @@ pypto_status Leave(Registration& registration, const pypto_argument* arguments, 
   runtime::Worker& worker = registration.worker();
   if (!worker.TryEnter()) return PYPTO_OK;
   base::Status status;
-  runtime::ResidentTensor* tensors[kMostResident];
-  if (ReadResident(registration, arguments, count, tensors)) {
-    *ticket = registration.TryLeave({tensors, count}, &status);
-  }
+  if (AreLast(registration, arguments, count)) *ticket = registration.TryLeave(&status);
   worker.Leave();
   return Report(status);
 }

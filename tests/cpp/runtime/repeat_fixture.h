@@ -83,13 +83,26 @@ class RepeatFixture : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.ToString();
     return done;
   }
+  // Inside the worker.
+  bool IsLast(std::initializer_list<ResidentTensor*> tensors) const {
+    const RepeatKey& key = handle_->repeat_key();
+    if (key.count != tensors.size()) return false;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (!key.Names(i, *tensors.begin()[i])) return false;
+    }
+    return true;
+  }
   bool Repeats(std::initializer_list<ResidentTensor*> tensors) {
-    return Repeats(std::span<ResidentTensor* const>(tensors.begin(), tensors.size()));
+    const WorkerEntry entry(*worker_);
+    base::Status status;
+    const bool done = IsLast(tensors) && handle_->TryRepeat(&status);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return done;
   }
   uint64_t Leave(std::initializer_list<ResidentTensor*> tensors) {
     const WorkerEntry entry(*worker_);
     base::Status status;
-    const uint64_t ticket = handle_->TryLeave({tensors.begin(), tensors.size()}, &status);
+    const uint64_t ticket = IsLast(tensors) ? handle_->TryLeave(&status) : 0;
     EXPECT_TRUE(status.ok()) << status.ToString();
     return ticket;
   }

@@ -234,8 +234,7 @@ TEST_F(RepeatTest, AFailedLaunchSaysSoAndTheNextTakesTheLongWay) {
   {
     const WorkerEntry entry(*worker_);
     Status status;
-    ResidentTensor* const tensors[] = {x.get(), y.get(), out.get()};
-    ASSERT_TRUE(handle_->TryRepeat(tensors, &status));
+    ASSERT_TRUE(IsLast({x.get(), y.get(), out.get()}) && handle_->TryRepeat(&status));
     EXPECT_FALSE(status.ok());
   }
   EXPECT_TRUE(handle_->Call(views).ok());

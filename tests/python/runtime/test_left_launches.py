@@ -1,8 +1,10 @@
 """A short submit that repeats the last call is left to its waiter: what is seen of it is what any submit shows."""
 
+import ctypes
 import gc
 import sys
 import threading
+import weakref
 
 import pytest
 import torch
@@ -171,6 +173,75 @@ def test_threads_wait_for_each_others_launches(left):
         thread.join()
     assert wrong == []
     assert value_of(out) == 3.0
+
+
+def test_asking_whether_it_has_ended_waits_for_nobody(left):
+    handle, x, y, out = left
+    completion = handle.submit(x, y, out)
+    inside, go_on, answers = threading.Event(), threading.Event(), []
+
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    def stay(_user, _function, _arguments) -> int:
+        inside.set()
+        go_on.wait(60)
+        return 0
+
+    mock = ctypes.CDLL(testing.mock_library_path())
+    assert mock.mock_set_before(b"aclrtMemcpy", stay, None) == 0
+    copying = threading.Thread(target=lambda: y.copy_from_host(torch.full((16, 16), 7.0)), daemon=True)
+    asking = threading.Thread(target=lambda: answers.extend(completion.done() for _ in range(3)), daemon=True)
+    copying.start()
+    assert inside.wait(60)
+    asking.start()
+    asking.join(30)
+    waited = asking.is_alive()
+    go_on.set()
+    copying.join(60)
+    asking.join(60)
+    mock.mock_clear_hooks()
+    assert not waited
+    assert answers == [False] * 3
+    completion.wait()
+    assert completion.done()
+    assert value_of(out) == 3.0
+
+
+def test_completions_that_the_collector_shows_are_not_used_again(left):
+    handle, x, y, out = left
+    handle.submit(x, y, out).wait()
+    kind = type(handle.submit(x, y, out))
+    shown = [thing for thing in gc.get_objects() if type(thing) is kind]
+    assert shown
+    fresh = [handle.submit(x, y, out) for _ in range(10)]
+    assert not {id(thing) for thing in shown} & {id(completion) for completion in fresh}
+    for completion in shown:
+        assert completion.wait() is None
+        assert completion.done()
+    for completion in fresh:
+        completion.wait()
+    del shown, fresh
+    handle.submit(x, y, out).wait()
+    assert value_of(out) == 3.0
+
+
+def test_a_cycle_through_a_completion_is_collected(static_add_program):
+    class Holder:
+        """May refer to anything."""
+
+    with ChipWorker(config=RunConfig()) as opened:
+        handle = opened.register(static_add_program)
+        x, out = (opened.alloc_tensor((16, 16), torch.float32, init=torch.ones(16, 16)) for _ in range(2))
+        for _ in range(3):
+            handle(x, x, out)
+        holder = Holder()
+        holder.completion = handle.submit(x, x, out)
+        holder.itself = holder
+        ended = weakref.ref(holder)
+        del holder
+        for _ in range(3):
+            gc.collect()
+        assert ended() is None
+        assert float(out.to_host()[0, 0]) == 2.0
 
 
 def test_a_forked_child_and_a_process_that_ends():

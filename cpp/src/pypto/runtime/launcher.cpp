@@ -95,7 +95,8 @@ Status Launcher::Close(const Interrupt& interrupt) {
   task_block_ = 0;
   first.Attach(state_->programs().Release(std::exchange(program_, nullptr)));
   state_->RemoveLauncher(this);
-  prepared_ok_ = may_repeat_ = short_repeat_ = short_call_ = false;
+  prepared_ok_ = false;
+  ForgetLast();
   open_.store(false, std::memory_order_release);  // the last access: another thread may delete a closed one
   return first;
 }
@@ -117,7 +118,7 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
     prepared_ok_ = true;
     return base::OkStatus();
   }
-  may_repeat_ = short_repeat_ = short_call_ = false;
+  ForgetLast();
   prepared_number_ += 1;
   const std::span<const ParameterRule> rules = signature_.rules();
   if (arguments.size() != rules.size()) [[unlikely]]
@@ -144,9 +145,7 @@ Status Launcher::Prepare(std::span<const ArgumentView> arguments) {
     SwitchRecords(records);
   if (traced) [[unlikely]]
     marks_.placed = base::MonotonicNanoseconds();
-  may_repeat_ = MayRepeat();
-  short_call_ = IsShort();
-  short_repeat_ = may_repeat_ && short_call_;
+  NoteLast();
   prepared_ok_ = true;
   return base::OkStatus();
 }

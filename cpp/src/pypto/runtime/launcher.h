@@ -15,6 +15,7 @@
 #include "pypto/runtime/packed_arguments.h"
 #include "pypto/runtime/pending_launch.h"
 #include "pypto/runtime/registration.h"
+#include "pypto/runtime/repeat_key.h"
 #include "pypto/runtime/statistics_blocks.h"
 #include "pypto/runtime/task_blocks.h"
 #include "pypto/runtime/worker_state.h"
@@ -43,7 +44,7 @@ class Launcher {
   base::Status Close(const Interrupt& interrupt = {});
   // Closed without asking the library for anything: the process was forked.
   void Forget() noexcept {
-    may_repeat_ = short_repeat_ = short_call_ = false;
+    ForgetLast();
     open_.store(false, std::memory_order_release);
   }
 
@@ -57,9 +58,11 @@ class Launcher {
   base::Status Run(const CallOptions& options);
   // Prepares and runs one launch that is timed leaf by leaf. kUnsupported unless the library is the mock.
   base::Result<LaunchProfile> Profile(std::span<const ArgumentView> arguments, const CallOptions& options);
-  // The call that brings the tensors of the last Prepare again, from its checks to its end, when it is short and
-  // nothing is in flight. False: nothing was done; Prepare and Run are to be called.
-  bool TryRepeat(std::span<ResidentTensor* const> tensors, base::Status* status);
+  // The resident tensors that a call must bring for the next one and for TryLeave.
+  const RepeatKey& repeat_key() const noexcept { return key_; }
+  // The call that brings the tensors of the key, from its checks to its end, when nothing is in flight. False: nothing
+  // was done; Prepare and Run are to be called.
+  bool TryRepeat(base::Status* status);
   // The same for a call with host tensors of the shapes and with the numbers of the last one.
   bool TryRepeat(std::span<const ArgumentView> arguments, base::Status* status);
   // The same for tensors known to be like those of the Prepare of that number.
@@ -68,7 +71,7 @@ class Launcher {
   uint64_t repeat_number() const noexcept { return short_call_ ? prepared_number_ : 0; }
   // Launches it and leaves it in the queue, without a record of it, to the thread that waits for it. Over the mock
   // only.
-  bool TryLeave(std::span<ResidentTensor* const> tensors, base::Status* status);
+  bool TryLeave(base::Status* status);
   // Runs what was left. False: it has not ended, or not well; MakeOrdinary and ask its record.
   bool WaitLeft();
   // Makes what was left an ordinary submitted launch, before anything else happens in the worker.
@@ -114,8 +117,14 @@ class Launcher {
   // What the block depends on besides the tensors is as it was.
   bool BlockStands() const noexcept;
   bool MayRepeat() const noexcept;
-  // The tensors are those of the last call, and all is as a short call needs it.
-  bool FitsRepeat(std::span<ResidentTensor* const> tensors) const noexcept;
+  // No call is the last one again.
+  void ForgetLast() noexcept {
+    may_repeat_ = short_call_ = false;
+    key_.count = RepeatKey::kNone;
+  }
+  // Notes in which ways the next call may be the one that was prepared.
+  void NoteLast() noexcept;
+  // All besides the arguments is as a short call needs it.
   bool StandsForShortCall() const noexcept;
   // One argument differs from that of the last call at most in where its host memory is, which is noted.
   bool TakeAgain(size_t index, const ParameterRule& rule, const ArgumentView& argument) noexcept;
@@ -192,8 +201,8 @@ class Launcher {
   bool prepared_ok_ = false;
   uint64_t prepared_number_ = 0;  // changes when arguments are prepared that may differ from the last ones
   bool may_repeat_ = false;       // the block holds what the last Prepare put there, for resident tensors only
-  bool short_repeat_ = false;     // and TryRepeat may run it; both only while this is open
   bool short_call_ = false;  // the block serves a short call with the same shapes and numbers once host data is put in
+  RepeatKey key_;            // of a short call of resident tensors; all three only while this is open
   acl_abi::aclrtFuncHandle function_ = nullptr;
   std::vector<Prepared> prepared_;
   std::vector<int64_t> symbols_;

@@ -31,7 +31,7 @@ Result<LaunchProfile> Launcher::Profile(std::span<const ArgumentView> arguments,
   const acl::ContextScope scope(state_->table(), state_->session().context());
   PYPTO_RETURN_IF_ERROR(scope.status());
   PYPTO_ASSIGN_OR_RETURN(const uint64_t block, profile_blocks_.Take());
-  may_repeat_ = short_repeat_ = short_call_ = false;
+  ForgetLast();
   header().flags = program::kRecordTasks | program::kRecordLeaves;
   header().tasks_address = block;
   header().tasks_bytes = profile_blocks_.bytes();

@@ -36,6 +36,15 @@ bool Launcher::MayRepeat() const noexcept {
                      [](const Prepared& prepared) { return prepared.place == Place::kResident; });
 }
 
+void Launcher::NoteLast() noexcept {
+  may_repeat_ = MayRepeat();
+  short_call_ = IsShort();
+  if (!may_repeat_ || !short_call_ || prepared_.size() > RepeatKey::kMost) return;
+  key_.session = state_->registry().session();
+  for (size_t i = 0; i < prepared_.size(); ++i) key_.serials[i] = prepared_[i].serial;
+  key_.count = prepared_.size();
+}
+
 bool Launcher::IsShort() const noexcept {
   const double microseconds = estimated_us_ + static_cast<double>(copied_bytes_) * kMicrosecondsPerByte;
   return !packed_ && reinterpret_cast<const program::LaunchHeader*>(block_)->flags == 0 &&
@@ -55,18 +64,6 @@ bool Launcher::WritesOneHostTensor() const noexcept {
 
 [[gnu::always_inline]] inline bool Launcher::StandsForShortCall() const noexcept {
   return state_->IsQuiet() && BlockStands();
-}
-
-[[gnu::always_inline]] inline bool Launcher::FitsRepeat(std::span<ResidentTensor* const> tensors) const noexcept {
-  const auto& head = *reinterpret_cast<const program::LaunchHeader*>(block_);
-  if (!short_repeat_ || tensors.size() != head.parameter_count || !StandsForShortCall()) return false;
-  const uint64_t session = state_->registry().session();
-  const Prepared* prepared = prepared_.data();
-  for (const ResidentTensor* tensor : tensors) {
-    if (tensor->serial() != prepared->serial || tensor->session() != session) return false;
-    ++prepared;
-  }
-  return true;
 }
 
 [[gnu::always_inline]] inline bool Launcher::LaunchAgain(Status* status) {
@@ -110,8 +107,8 @@ bool Launcher::LaunchRefused(acl::aclError code, Status* status) {
   return acl::WasCurrent(own) || acl::IsCurrent(table_, own);
 }
 
-bool Launcher::TryRepeat(std::span<ResidentTensor* const> tensors, Status* status) {
-  if (!FitsRepeat(tensors) || !ContextMayBeCurrent()) return false;
+bool Launcher::TryRepeat(Status* status) {
+  if (!StandsForShortCall() || !ContextMayBeCurrent()) return false;
   if (!LaunchAgain(status)) return false;
   if (status->ok()) [[likely]]
     WaitAgain(status);
@@ -198,8 +195,8 @@ bool Launcher::RunAgain(Status* status) {
   return true;
 }
 
-bool Launcher::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
-  if (!FitsRepeat(tensors) || !table_.is_mock() || !ContextMayBeCurrent()) return false;
+bool Launcher::TryLeave(Status* status) {
+  if (!StandsForShortCall() || !table_.is_mock() || !ContextMayBeCurrent()) return false;
   // The device's count of launches will tell it from the ones before; a new number in the block would cost more.
   if (statistics_.expected_launches() == 0) [[unlikely]]
     return false;

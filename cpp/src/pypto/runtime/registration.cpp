@@ -12,7 +12,7 @@ using base::Result;
 using base::Status;
 
 Registration::Registration(std::shared_ptr<Worker> worker, std::unique_ptr<Launcher> launcher)
-    : worker_(std::move(worker)), launcher_(std::move(launcher)) {}
+    : worker_(std::move(worker)), launcher_(std::move(launcher)), repeat_key_(&launcher_->repeat_key()) {}
 
 Registration::~Registration() { worker_->state_->DropLauncher(std::move(launcher_)); }
 
@@ -44,9 +44,7 @@ double Registration::EstimatedMicroseconds() const noexcept { return launcher_->
 
 Status Registration::Run(const CallOptions& options) { return launcher_->Run(options); }
 
-bool Registration::TryRepeat(std::span<ResidentTensor* const> tensors, Status* status) {
-  return launcher_->TryRepeat(tensors, status);
-}
+bool Registration::TryRepeat(Status* status) { return launcher_->TryRepeat(status); }
 
 bool Registration::TryRepeat(std::span<const ArgumentView> arguments, Status* status) {
   return launcher_->TryRepeat(arguments, status);
@@ -58,8 +56,8 @@ bool Registration::TryRepeat(std::span<const RepeatArgument> arguments, uint64_t
 
 uint64_t Registration::repeat_number() const noexcept { return launcher_->repeat_number(); }
 
-uint64_t Registration::TryLeave(std::span<ResidentTensor* const> tensors, Status* status) {
-  if (!launcher_->TryLeave(tensors, status) || !status->ok()) return 0;
+uint64_t Registration::TryLeave(Status* status) {
+  if (!launcher_->TryLeave(status) || !status->ok()) return 0;
   worker_->left_launcher_ = launcher_.get();
   return ++worker_->left_ticket_;
 }

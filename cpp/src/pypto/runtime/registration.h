@@ -14,6 +14,7 @@
 #include "pypto/runtime/interrupt.h"
 #include "pypto/runtime/launch_profile.h"
 #include "pypto/runtime/launch_report.h"
+#include "pypto/runtime/repeat_key.h"
 
 namespace pypto::runtime {
 
@@ -66,9 +67,11 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   // In an entered worker: Prepare and Run, each leaf timed.
   base::Result<LaunchProfile> RunProfiled(std::span<const ArgumentView> arguments, const CallOptions& options = {});
 
-  // In an entered worker: Prepare and Run in one, for a short call that brings the tensors of the last one again while
-  // nothing is in flight. False: nothing was done, and they are to be called.
-  bool TryRepeat(std::span<ResidentTensor* const> tensors, base::Status* status);
+  // In an entered worker: the resident tensors that a call must bring to be the last one again.
+  const RepeatKey& repeat_key() const noexcept { return *repeat_key_; }
+  // In an entered worker: Prepare and Run in one, for a call that brings the tensors of the key while nothing is in
+  // flight. False: nothing was done, and they are to be called.
+  bool TryRepeat(base::Status* status);
   // The same for a call with host tensors of the shapes and with the numbers of the last one.
   bool TryRepeat(std::span<const ArgumentView> arguments, base::Status* status);
   // The same for tensors that are like those of the Prepare of that number, resident in the same places and host
@@ -77,11 +80,11 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   // In an entered worker: the number of the last Prepare; 0 when calls like it are not short.
   uint64_t repeat_number() const noexcept;
 
-  // In an entered worker: Submit for a short call that brings the tensors of the last one again while nothing is in
-  // flight. The launch is left to the thread that waits for it; nothing is recorded of it until somebody else enters
-  // the worker. Its ticket, or 0: with an ok status nothing was done and Submit is to be called. The caller keeps this
-  // object and the tensors until the launch has ended.
-  uint64_t TryLeave(std::span<ResidentTensor* const> tensors, base::Status* status);
+  // In an entered worker: Submit for a call that brings the tensors of the key while nothing is in flight. The launch
+  // is left to the thread that waits for it; nothing is recorded of it until somebody else enters the worker. Its
+  // ticket, or 0: with an ok status nothing was done and Submit is to be called. The caller keeps this object and the
+  // tensors until the launch has ended.
+  uint64_t TryLeave(base::Status* status);
   // Enters the worker and runs the launch here; true when it has ended well. False: TakeLeft stands for it.
   bool WaitLeft(uint64_t ticket);
   // Enters the worker. The launch as an ordinary one; null when it was taken before.
@@ -104,6 +107,7 @@ class PYPTO_API Registration : public std::enable_shared_from_this<Registration>
   friend class Worker;
   std::shared_ptr<Worker> worker_;
   std::unique_ptr<Launcher> launcher_;
+  const RepeatKey* repeat_key_;  // the launcher's
 };
 
 }  // namespace pypto::runtime
