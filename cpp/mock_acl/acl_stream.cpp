@@ -1,6 +1,7 @@
 // Streams and host functions.
 #include "pypto/mock_acl/entry.h"
 #include "pypto/mock_acl/resolve.h"
+#include "pypto/mock_acl/wait_here.h"
 
 namespace pypto::acl_abi {
 
@@ -96,7 +97,7 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
           return code;
         if (found->NeverWaitedFor()) [[unlikely]]
           return kSuccess;
-        code = found->Synchronize(mock::kNoDeadline);
+        code = found->WaitHere();
         if (code != kSuccess) [[unlikely]]
           return mock::ReportStream(*found, code);
         return kSuccess;

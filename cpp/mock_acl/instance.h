@@ -77,6 +77,9 @@ class Instance {
     return nullptr;
   }
 
+  // The same where there is one device alone: what it does not own is host memory. Null where there are several.
+  Device* OnlyDevice() const noexcept { return devices_.size() == 1 ? devices_.front().get() : nullptr; }
+
   HandleTable<Context, HandleKind::kContext> contexts;
   HandleTable<Stream, HandleKind::kStream> streams;
   HandleTable<Event, HandleKind::kEvent> events;

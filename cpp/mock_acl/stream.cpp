@@ -93,33 +93,12 @@ bool Stream::discarding() const noexcept {
   return abort_.load(std::memory_order_relaxed) || context_->stopped.load(std::memory_order_relaxed) != 0;
 }
 
-[[gnu::always_inline]] inline bool Stream::DrainOneAgain(uint64_t target) {
-  const uint64_t head = head_.load(std::memory_order_relaxed);
-  if (head + 1 != target || discarding()) [[unlikely]]
-    return false;
-  const Task& task = TaskAt(head);
-  if (task.kind != Task::Kind::kLaunch || task.device_arguments != 0) [[unlikely]]
-    return false;
-  Device& device = *context_->device;
-  const LaunchBytes block{{task.arguments, task.argument_bytes}, task.argument_version};
-  if (!device.RunShort(this, *task.function->image, block)) return false;
-  head_.store(target, std::memory_order_release);
-  progress_.NotifyCheap();
-  return true;
-}
-
 aclError Stream::Synchronize(Deadline deadline) {
   const uint64_t target = tail_.load(std::memory_order_acquire);
   if (head_.load(std::memory_order_acquire) < target) {
-    if (deadline == kNoDeadline && services_.strict_seed == 0 && execution_.TryAcquire(ExecutionLock::kShortLaunch)) {
-      const bool drained = DrainOneAgain(target);
-      if (!drained) [[unlikely]] {
-        execution_.HoldOn();
-        Drain(target, false);
-      }
+    if (deadline == kNoDeadline && services_.strict_seed == 0 && execution_.TryAcquire()) {
+      Drain(target, false);
       execution_.Release();
-      if (drained) [[likely]]
-        return error();
     }
     if (head_.load(std::memory_order_acquire) < target) [[unlikely]] {
       if (CurrentThread().in_host_function) {

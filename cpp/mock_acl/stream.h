@@ -84,6 +84,8 @@ class Stream : public HandleObject {
 
   // 0, the stream's error, or 507046 when the deadline passed with work left.
   acl_abi::aclError Synchronize(Deadline deadline);
+  // Synchronize without a limit, in wait_here.h.
+  acl_abi::aclError WaitHere();
   bool Idle() const noexcept { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
   // Lets the stream's thread run what is queued.
   void KickThread();
