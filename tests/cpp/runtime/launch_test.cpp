@@ -60,6 +60,7 @@ TEST_F(LaunchTest, TheBlockSaysEverything) {
     EXPECT_EQ(launch.Symbol(0), 4);
     EXPECT_TRUE(launch.IsInline(0));
     EXPECT_EQ((launch.Slot(0) & ~program::kInlineFlag) % program::kInlineAlignment, 0u);
+    EXPECT_GE(launch.Slot(0) & ~program::kInlineFlag, program::kHeadBytes);
     EXPECT_EQ(launch.Data<float>(0)[63], 1.0F);
     EXPECT_EQ(launch.Slot(1), w->address());
     EXPECT_FALSE(launch.IsInline(2));

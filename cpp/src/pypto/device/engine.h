@@ -10,11 +10,12 @@
 #include <string_view>
 
 #include "pypto/base/status.h"
+#include "pypto/program/launch_block.h"
 
 namespace pypto::device {
 
 // Of a launch block, from its begin.
-inline constexpr size_t kVersionedBytes = 384;
+inline constexpr size_t kVersionedBytes = program::kHeadBytes;
 
 // What a launch finds, told by numbers.
 struct MemoryState {

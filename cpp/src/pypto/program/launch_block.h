@@ -6,7 +6,7 @@
 //                     tensor: device address, or kInlineFlag | offset from the start of the block
 //                     scalar: int64, or the bits of a double
 //   symbols           i64 × symbol_count
-//   inline data       host inputs of at most kInlineLimit bytes each, each at a multiple of 64
+//   inline data       host inputs of at most kInlineLimit bytes each, each at a multiple of 64, from kHeadBytes on
 //
 // A launch with kRecordTasks also names a task block, written by the engine:
 //
@@ -33,6 +33,9 @@ inline constexpr uint16_t kLaunchVersion = 2;
 inline constexpr uint64_t kInlineFlag = uint64_t{1} << 63;
 inline constexpr uint64_t kInlineLimit = 2048;
 inline constexpr uint64_t kInlineAlignment = 64;
+// Libraries may take a block whose head is that of the last one for the same with other data: inline data begins no
+// earlier.
+inline constexpr uint64_t kHeadBytes = 384;
 inline constexpr uint64_t kStatisticsBytes = 4096;
 inline constexpr uint64_t kTaskBlockHeader = 512;
 inline constexpr uint64_t kMostTaskEntries = 1024;

@@ -57,7 +57,7 @@ Launcher::Launcher(WorkerState* state, DeviceProgram* program, std::shared_ptr<c
   resolved_scalars_.resize(signature_.scalar_count());
   expr_values_.resize(program->plan().exprs.size());
   const uint64_t fixed = sizeof(LaunchHeader) + 8 * (parameters + symbols);
-  inline_begin_ = static_cast<uint32_t>(base::AlignUp(fixed, program::kInlineAlignment));
+  inline_begin_ = static_cast<uint32_t>(base::AlignUp(std::max(fixed, program::kHeadBytes), program::kInlineAlignment));
   ReserveBlock(inline_begin_);
   auto* head = new (block_) LaunchHeader();
   head->parameter_count = static_cast<uint32_t>(parameters);
