@@ -6,6 +6,9 @@ import argparse
 import ctypes
 import subprocess
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -85,6 +88,24 @@ class NativeCaller:
         self.check(self.core.pypto_worker_release(self.worker))
 
 
+@contextmanager
+def another_thread(native: NativeCaller) -> Iterator[None]:
+    """A thread that has called the library and lives on."""
+    called, go_on = threading.Event(), threading.Event()
+
+    def call() -> None:
+        native.check(native.core.pypto_worker_check(native.worker))
+        called.set()
+        go_on.wait()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    called.wait()
+    yield
+    go_on.set()
+    thread.join()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, default=None)
@@ -107,6 +128,8 @@ def main() -> None:
                 LoopCandidate(SUBMIT, native.submit),
             ]
         )
+        with another_thread(native):
+            figures |= measure([LoopCandidate(f"{SUBMIT}, another thread calls too", native.submit)])
         native.close()
     launch, submit = (
         figures[part]["median_ns"] / figures[whole]["median_ns"] for part, whole in ((LAUNCH, HANDLE), (SUBMIT, LAUNCH))

@@ -102,7 +102,8 @@ PyObject* CallResult(PyObject* outputs) {
 }
 
 // The same for a call that brings host tensors like those of the last one.
-bool TryRepeatHost(HandleObject* self, PyObject* const* objects, size_t count, base::Status* status) {
+[[gnu::always_inline]] inline bool TryRepeatHost(HandleObject* self, PyObject* const* objects, size_t count,
+                                                 base::Status* status) {
   runtime::RepeatArgument arguments[HostRepeat::kMost];
   if (!self->host_repeat->Read(objects, count, arguments)) return false;
   runtime::Registration& registration = *self->registration;

@@ -81,13 +81,13 @@ pypto_status pypto_registration_benchmark(pypto_registration* registration, cons
     CallOptions call;
     call.interrupt = request.question.AsInterrupt();
     for (uint32_t i = 0; i < warmup; ++i) {
-      status = Dispatch(*pin->registration, arguments, count, call);
+      status = Dispatch(*pin->registration, &pin->last, arguments, count, call);
       if (status != PYPTO_OK) return status;
     }
     std::vector<RoundTimes> measured(rounds);
     for (RoundTimes& round : measured) {
       call.times = &round;
-      status = Dispatch(*pin->registration, arguments, count, call);
+      status = Dispatch(*pin->registration, &pin->last, arguments, count, call);
       if (status != PYPTO_OK) return status;
     }
     for (size_t i = 0; times != nullptr && i < measured.size(); ++i) {

@@ -5,11 +5,18 @@ namespace pypto::capi {
 
 using base::Status;
 
-CompletionObject::~CompletionObject() {
+void CompletionObject::End() {
   const uint64_t ticket = ticket_.load(std::memory_order_relaxed);
   if (ticket == 0 || registration_->WaitLeft(ticket)) return;
   const Status ignored = BecomeOrdinary();
   static_cast<void>(ignored);
+}
+
+void CompletionObject::Empty() {
+  End();
+  ticket_.store(0, std::memory_order_relaxed);
+  completion_.reset();
+  registration_.reset();
 }
 
 Status CompletionObject::BecomeOrdinary() {
@@ -22,14 +29,8 @@ Status CompletionObject::BecomeOrdinary() {
 }
 
 Status CompletionObject::Wait(std::optional<int64_t> timeout_ms) {
-  const uint64_t ticket = ticket_.load(std::memory_order_acquire);
-  if (ticket != 0) {
-    if (!timeout_ms && registration_->WaitLeft(ticket)) {
-      ticket_.store(0, std::memory_order_release);
-      return base::OkStatus();
-    }
-    PYPTO_RETURN_IF_ERROR(BecomeOrdinary());
-  }
+  if (!timeout_ms && RunLeft()) return base::OkStatus();
+  if (ticket_.load(std::memory_order_acquire) != 0) PYPTO_RETURN_IF_ERROR(BecomeOrdinary());
   return completion_ != nullptr ? completion_->Wait(timeout_ms) : base::OkStatus();
 }
 

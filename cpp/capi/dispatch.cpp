@@ -42,23 +42,9 @@ bool IsPlain(const CallOptions& options) {
   return options.times == nullptr && options.interrupt.should_stop == nullptr;
 }
 
-// Whether the arguments are the resident tensors of the last call. Inside the worker.
-[[gnu::always_inline]] inline bool AreLast(const Registration& registration, const pypto_argument* arguments,
-                                           size_t count) {
-  const runtime::RepeatKey& key = registration.repeat_key();
-  if (count != key.count) return false;
-  const uint64_t worker_id = registration.worker().id();
-  for (size_t i = 0; i < count; ++i) {
-    if (arguments[i].kind != PYPTO_ARGUMENT_TENSOR) return false;
-    const runtime::ResidentTensor* tensor = ArgumentList::TensorOf(BitsOf(arguments[i].value.tensor), worker_id);
-    if (tensor == nullptr || !key.Names(i, *tensor)) return false;
-  }
-  return true;
-}
-
 // Inside the worker.
-[[gnu::noinline]] pypto_status DispatchEntered(Registration& registration, const pypto_argument* arguments,
-                                               size_t count, const CallOptions& options) {
+pypto_status DispatchEntered(Registration& registration, LastCall* last, const pypto_argument* arguments, size_t count,
+                             const CallOptions& options) {
   ArgumentList list;
   const pypto_status read = list.Read(arguments, count, registration.worker().id());
   if (read != PYPTO_OK) [[unlikely]]
@@ -68,11 +54,12 @@ bool IsPlain(const CallOptions& options) {
   const base::Status prepared = registration.Prepare(list.views());
   if (!prepared.ok()) [[unlikely]]
     return Report(prepared);
+  if (last != nullptr) last->Note(registration, arguments, count);
   return Report(registration.Run(options));
 }
 
-pypto_status DispatchWithOptions(Registration& registration, const pypto_argument* arguments, size_t count,
-                                 const pypto_launch_options* given) {
+pypto_status DispatchWithOptions(Registration& registration, LastCall* last, const pypto_argument* arguments,
+                                 size_t count, const pypto_launch_options* given) {
   LaunchRequest request;
   pypto_status status = request.Read(given);
   if (status != PYPTO_OK) return status;
@@ -80,7 +67,7 @@ pypto_status DispatchWithOptions(Registration& registration, const pypto_argumen
   CallOptions options;
   options.interrupt = request.question.AsInterrupt();
   if (request.times != nullptr) options.times = &times;
-  status = Dispatch(registration, arguments, count, options);
+  status = Dispatch(registration, last, arguments, count, options);
   if (status != PYPTO_OK || request.times == nullptr) return status;
   pypto_times value{};
   value.host_ns = times.host_ns;
@@ -92,33 +79,35 @@ pypto_status DispatchWithOptions(Registration& registration, const pypto_argumen
 
 }  // namespace
 
-pypto_status Dispatch(Registration& registration, const pypto_argument* arguments, size_t count,
+pypto_status Dispatch(Registration& registration, LastCall* last, const pypto_argument* arguments, size_t count,
                       const CallOptions& options) {
   const runtime::WorkerEntry entry(registration.worker());
   base::Status repeated;
-  if (IsPlain(options) && AreLast(registration, arguments, count) && registration.TryRepeat(&repeated)) [[likely]]
+  if (IsPlain(options) && AreLast(registration, arguments, count) && registration.TryRepeat(&repeated)) {
+    if (last != nullptr) last->Note(registration, arguments, count);
     return Report(repeated);
-  return DispatchEntered(registration, arguments, count, options);
+  }
+  return DispatchEntered(registration, last, arguments, count, options);
 }
 
-pypto_status Leave(Registration& registration, const pypto_argument* arguments, size_t count, uint64_t* ticket) {
+pypto_status Leave(Registration& registration, LastCall* last, const pypto_argument* arguments, size_t count,
+                   uint64_t* ticket) {
   runtime::Worker& worker = registration.worker();
   if (!worker.TryEnter()) return PYPTO_OK;
   base::Status status;
-  if (AreLast(registration, arguments, count)) *ticket = registration.TryLeave(&status);
+  const bool again = last->IsAgain(registration, arguments, count);
+  if (again || AreLast(registration, arguments, count)) *ticket = registration.TryLeave(&status);
+  if (*ticket != 0 && !again) last->Note(registration, arguments, count);
   worker.Leave();
   return Report(status);
 }
 
-pypto_status Launch(Registration& registration, const pypto_argument* arguments, size_t count,
+pypto_status Launch(Registration& registration, LastCall* last, const pypto_argument* arguments, size_t count,
                     const pypto_launch_options* options) {
   const pypto_status status = CheckArguments(arguments, count);
-  if (status != PYPTO_OK) [[unlikely]]
-    return status;
-  if (options != nullptr) [[unlikely]]
-    return DispatchWithOptions(registration, arguments, count, options);
-  static const CallOptions plain;
-  return Dispatch(registration, arguments, count, plain);
+  if (status != PYPTO_OK) return status;
+  if (options != nullptr) return DispatchWithOptions(registration, last, arguments, count, options);
+  return Dispatch(registration, last, arguments, count, {});
 }
 
 }  // namespace pypto::capi

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <type_traits>
 
 #include "handle_table.h"
 #include "pypto/base/status.h"
@@ -67,7 +68,7 @@ class Pin {
 
  private:
   uint64_t handle_;
-  PinnedSlot slot_;
+  std::conditional_t<T::kKind == Kind::kCompletion, CountedSlot, PinnedSlot> slot_;
 };
 
 template <typename Handle>

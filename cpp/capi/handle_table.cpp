@@ -22,6 +22,8 @@ namespace detail {
 
 std::atomic<Slot*> chunks[kChunks] = {};
 std::atomic<bool> remover_fences{false};
+std::atomic<size_t> live_handles{0};
+std::atomic<uint32_t> first_generation{0};
 thread_local constinit ThreadRecord* this_thread = nullptr;
 
 }  // namespace detail
@@ -32,16 +34,11 @@ using detail::kChunks;
 using detail::kSlotsPerChunk;
 using detail::ThreadRecord;
 
-constexpr uint64_t kHandleBit = uint64_t{1} << 63;
-constexpr uint32_t kGenerationMask = 0x7fffffff;
-
 // What the lock protects. Never destroyed: handles are released by static destructors too.
 struct Table {
   std::mutex mutex;
   std::vector<uint32_t> free_slots;
   std::vector<uint32_t> generations;  // by slot
-  uint32_t first_generation = 0;
-  size_t live = 0;
   ThreadRecord* threads = nullptr;
 };
 
@@ -67,13 +64,16 @@ void AfterForkInChild() {
     if (thread == detail::this_thread) continue;
     for (std::atomic<const Slot*>& pin : thread->pins) pin.store(nullptr, std::memory_order_relaxed);
     thread->in_use = false;
+    thread->spare_count = 0;  // it may have been at it
   }
+  for (uint32_t i = 0; i < table.generations.size(); ++i)
+    detail::FindSlot(i)->users.store(0, std::memory_order_relaxed);
   table.mutex.unlock();
 }
 
 Table* MakeTable() {
   auto* table = new Table();
-  table->first_generation = RandomGeneration(table);
+  detail::first_generation.store(RandomGeneration(table), std::memory_order_relaxed);
   detail::remover_fences.store(Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0, std::memory_order_relaxed);
   pthread_atfork([] { TheTable().mutex.lock(); }, [] { TheTable().mutex.unlock(); }, AfterForkInChild);
   return table;
@@ -122,7 +122,7 @@ uint32_t TakeSlot(Table* table) {
   const auto number = static_cast<uint32_t>(table->generations.size());
   if (number / kSlotsPerChunk >= kChunks) throw std::length_error("16777216 handles are live: release some");
   table->free_slots.reserve(number + 1);  // giving a slot back must not fail
-  table->generations.push_back(table->first_generation);
+  table->generations.push_back(detail::first_generation.load(std::memory_order_relaxed));
   std::atomic<Slot*>& chunk = detail::chunks[number / kSlotsPerChunk];
   if (chunk.load(std::memory_order_relaxed) == nullptr) {
     chunk.store(new (std::nothrow) Slot[kSlotsPerChunk], std::memory_order_release);
@@ -132,6 +132,19 @@ uint32_t TakeSlot(Table* table) {
     }
   }
   return number;
+}
+
+// The object of a handle that names it no more and that nobody uses; its slot is free.
+std::unique_ptr<Object> GiveBack(uint64_t handle) {
+  Table& table = TheTable();
+  std::unique_ptr<Object> object(detail::FindSlot(handle)->object.exchange(nullptr, std::memory_order_relaxed));
+  const auto number = static_cast<uint32_t>(handle & 0xffffff);
+  const std::lock_guard<std::mutex> lock(table.mutex);
+  uint32_t& generation = table.generations[number];
+  generation = GenerationOf(NextHandle(handle));
+  // A slot that has been through all generations is never used again.
+  if (generation != detail::first_generation.load(std::memory_order_relaxed)) table.free_slots.push_back(number);
+  return object;
 }
 
 }  // namespace
@@ -176,7 +189,7 @@ uint64_t AddObject(Kind kind, std::unique_ptr<Object> object, void* record, uint
   slot->record.store(record, std::memory_order_relaxed);
   slot->owner.store(owner, std::memory_order_relaxed);
   slot->handle.store(handle, std::memory_order_release);
-  table.live += 1;
+  detail::live_handles.fetch_add(1, std::memory_order_relaxed);
   return handle;
 }
 
@@ -187,7 +200,7 @@ bool Invalidate(uint64_t handle) {
   const std::lock_guard<std::mutex> lock(table.mutex);
   if (slot->handle.load(std::memory_order_relaxed) != handle) return false;
   slot->handle.store(0, std::memory_order_seq_cst);
-  table.live -= 1;
+  detail::live_handles.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -211,20 +224,27 @@ std::unique_ptr<Object> Reclaim(uint64_t handle) {
       for (int round = 0; pin.load(std::memory_order_seq_cst) == slot; ++round) Pause(round);
     }
   }
-  std::unique_ptr<Object> object(slot->object.exchange(nullptr, std::memory_order_relaxed));
-  const auto number = static_cast<uint32_t>(handle & 0xffffff);
-  const std::lock_guard<std::mutex> lock(table.mutex);
-  uint32_t& generation = table.generations[number];
-  generation = (generation + 1) & kGenerationMask;
-  // A slot that has been through all generations is never used again.
-  if (generation != table.first_generation) table.free_slots.push_back(number);
-  return object;
+  return GiveBack(handle);
 }
 
-size_t LiveHandles() {
-  Table& table = TheTable();
-  const std::lock_guard<std::mutex> lock(table.mutex);
-  return table.live;
+bool Retire(uint64_t handle) noexcept {
+  Slot* slot = detail::FindSlot(handle);
+  uint64_t expected = handle;
+  if (!slot->handle.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) return false;
+  detail::live_handles.fetch_sub(1, std::memory_order_relaxed);
+  // A call that counts itself from now on finds the handle gone.
+  for (int round = 0; slot->users.load(std::memory_order_seq_cst) != 1; ++round) Pause(round);
+  return true;
 }
+
+void KeepSpare(uint64_t handle) {
+  ThreadRecord* thread = detail::ThisThread();
+  // A slot that has been through all generations is never used again.
+  const bool worn = GenerationOf(NextHandle(handle)) == detail::first_generation.load(std::memory_order_relaxed);
+  if (thread->spare_count == detail::kMostSpares || worn) return GiveBack(handle).reset();
+  thread->spares[thread->spare_count++] = handle;
+}
+
+size_t LiveHandles() { return detail::live_handles.load(std::memory_order_relaxed); }
 
 }  // namespace pypto::capi

@@ -9,6 +9,56 @@ using pypto::base::Status;
 using pypto::runtime::Registration;
 using pypto::runtime::WorkerEntry;
 
+namespace {
+
+// Leave of a call whose handles are those of the last one.
+[[gnu::always_inline]] inline pypto_status LeaveAgain(RegistrationObject& object, const pypto_argument* arguments,
+                                                      size_t count, uint64_t* ticket) {
+  Registration& target = *object.registration;
+  if (!target.worker().TryEnter()) [[unlikely]]
+    return PYPTO_OK;
+  Status status;
+  if (object.last.IsAgain(target, arguments, count)) [[likely]]
+    *ticket = target.TryLeave(&status);
+  target.worker().Leave();
+  return Report(status);
+}
+
+[[gnu::noinline]] pypto_status SubmitAnew(RegistrationObject& from, const pypto_argument* arguments, size_t count,
+                                          const pypto_launch_options* options, pypto_completion** completion) {
+  pypto_status status = CheckArguments(arguments, count);
+  LaunchRequest request;
+  if (status == PYPTO_OK) status = request.Read(options);
+  if (status != PYPTO_OK) return status;
+  if (request.times != nullptr) return Refuse("%s: a submitted launch fills no times", "pypto_registration_submit");
+  Registration& target = *from.registration;
+  // Made before the worker is entered: a completion that is dropped enters it and waits.
+  auto object = std::make_unique<CompletionObject>(from.registration);
+  uint64_t ticket = 0;
+  if (request.question.should_stop == nullptr) {
+    status = Leave(target, &from.last, arguments, count, &ticket);
+    if (status != PYPTO_OK) return status;
+  }
+  if (ticket != 0) {
+    object->SetTicket(ticket);
+  } else {
+    ArgumentList list;
+    const WorkerEntry entry(target.worker());
+    status = list.Read(arguments, count, target.worker().id());
+    if (status != PYPTO_OK) return status;
+    const Status prepared = target.Prepare(list.views());
+    if (!prepared.ok()) return Report(prepared);
+    from.last.Note(target, arguments, count);
+    auto submitted = target.RunAsync(request.question.AsInterrupt());
+    if (!submitted.ok()) return Report(submitted.status());
+    object->SetCompletion(std::move(submitted).value());
+  }
+  GiveHandle(std::move(object), completion);
+  return PYPTO_OK;
+}
+
+}  // namespace
+
 extern "C" {
 
 pypto_status pypto_worker_register(pypto_worker* worker, pypto_program* program, pypto_registration** registration) {
@@ -50,7 +100,12 @@ pypto_status pypto_registration_launch(pypto_registration* registration, const p
     const Pin<RegistrationObject> pin(registration);
     if (!pin) [[unlikely]]
       return pin.Refused();
-    return Launch(*pin->registration, arguments, count, options);
+    if (options == nullptr) [[likely]] {
+      Status status;
+      if (TryRepeat(*pin->registration, pin->last, arguments, count, &status)) [[likely]]
+        return Report(status);
+    }
+    return Launch(*pin->registration, &pin->last, arguments, count, options);
   });
 }
 
@@ -58,43 +113,31 @@ pypto_status pypto_registration_submit(pypto_registration* registration, const p
                                        const pypto_launch_options* options, pypto_completion** completion) {
   return Fence([&]() -> pypto_status {
     const Pin<RegistrationObject> pin(registration);
-    if (!pin) return pin.Refused();
+    if (!pin) [[unlikely]]
+      return pin.Refused();
     PYPTO_REQUIRE(completion);
-    pypto_status status = CheckArguments(arguments, count);
-    LaunchRequest request;
-    if (status == PYPTO_OK) status = request.Read(options);
-    if (status != PYPTO_OK) return status;
-    if (request.times != nullptr) return Refuse("%s: a submitted launch fills no times", "pypto_registration_submit");
-    Registration& target = *pin->registration;
-    // Made before the worker is entered: a completion that is dropped enters it and waits.
-    auto object = std::make_unique<CompletionObject>(pin->registration);
-    uint64_t ticket = 0;
-    if (request.question.should_stop == nullptr) {
-      status = Leave(target, arguments, count, &ticket);
-      if (status != PYPTO_OK) return status;
+    if (options == nullptr && HasSpare()) [[likely]] {
+      uint64_t ticket = 0;
+      const pypto_status status = LeaveAgain(*pin, arguments, count, &ticket);
+      if (ticket != 0 || status != PYPTO_OK) [[likely]] {
+        if (ticket == 0) return status;
+        GiveHandle(
+            NameSpare([&](Object* spare) { static_cast<CompletionObject*>(spare)->Begin(pin->registration, ticket); }),
+            completion);
+        return PYPTO_OK;
+      }
     }
-    if (ticket != 0) {
-      object->SetTicket(ticket);
-    } else {
-      ArgumentList list;
-      const WorkerEntry entry(target.worker());
-      status = list.Read(arguments, count, target.worker().id());
-      if (status != PYPTO_OK) return status;
-      const Status prepared = target.Prepare(list.views());
-      if (!prepared.ok()) return Report(prepared);
-      auto submitted = target.RunAsync(request.question.AsInterrupt());
-      if (!submitted.ok()) return Report(submitted.status());
-      object->SetCompletion(std::move(submitted).value());
-    }
-    GiveHandle(std::move(object), completion);
-    return PYPTO_OK;
+    return SubmitAnew(*pin, arguments, count, options, completion);
   });
 }
 
 pypto_status pypto_completion_wait(pypto_completion* completion, int64_t timeout_ms) {
   return Fence([&]() -> pypto_status {
     const Pin<CompletionObject> pin(completion);
-    if (!pin) return pin.Refused();
+    if (!pin) [[unlikely]]
+      return pin.Refused();
+    if (timeout_ms < 0 && pin->RunLeft()) [[likely]]
+      return PYPTO_OK;
     return Report(pin->Wait(timeout_ms < 0 ? std::nullopt : std::optional<int64_t>(timeout_ms)));
   });
 }
@@ -123,7 +166,13 @@ pypto_status pypto_completion_release(pypto_completion* completion) {
   if (completion == nullptr) return PYPTO_OK;
   return Fence([&]() -> pypto_status {
     const Pin<CompletionObject> pin(completion);
-    return pin ? Remove(pin) : pin.Refused();
+    if (!pin) [[unlikely]]
+      return pin.Refused();
+    if (!Retire(pin.handle())) [[unlikely]]
+      return pin.Refused();
+    pin->Empty();
+    KeepSpare(pin.handle());
+    return PYPTO_OK;
   });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "handle_table.h"
+#include "last_call.h"
 #include "pypto/options/scope.h"
 #include "pypto/program/image.h"
 #include "pypto/runtime/completion.h"
@@ -51,6 +52,7 @@ struct RegistrationObject : Object {
   static constexpr Kind kKind = Kind::kRegistration;
   explicit RegistrationObject(std::shared_ptr<runtime::Registration> made) : registration(std::move(made)) {}
   std::shared_ptr<runtime::Registration> registration;
+  LastCall last;  // inside the worker
 };
 
 // Dropping one that has not ended waits for it. Several threads may ask at a time.
@@ -59,13 +61,31 @@ class CompletionObject : public Object {
   static constexpr Kind kKind = Kind::kCompletion;
   explicit CompletionObject(std::shared_ptr<runtime::Registration> registration)
       : registration_(std::move(registration)) {}
-  ~CompletionObject() override;
+  ~CompletionObject() override { End(); }
+
+  // Waits for what has not ended.
+  void End();
+  // Used again by its thread, once nobody else can name it: as after destruction, and as made for a launch that is
+  // left.
+  void Empty();
+  void Begin(std::shared_ptr<runtime::Registration> registration, uint64_t ticket) noexcept {
+    registration_ = std::move(registration);
+    SetTicket(ticket);
+  }
 
   // One of the two, before anybody knows the object: what was submitted, or the ticket of Registration::TryLeave.
   void SetCompletion(std::shared_ptr<runtime::Completion> made) noexcept { completion_ = std::move(made); }
   void SetTicket(uint64_t ticket) noexcept { ticket_.store(ticket, std::memory_order_relaxed); }
 
   base::Status Wait(std::optional<int64_t> timeout_ms);
+  // Runs the launch that was left. False: Wait.
+  bool RunLeft() {
+    const uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    if (ticket == 0 || !registration_->WaitLeft(ticket)) [[unlikely]]
+      return false;
+    ticket_.store(0, std::memory_order_release);
+    return true;
+  }
   // Asks the device; waits for nobody.
   bool Poll();
   bool finished() const noexcept;
@@ -76,7 +96,7 @@ class CompletionObject : public Object {
   // The same without waiting for anybody; false when that was not possible.
   bool TryBecomeOrdinary();
 
-  const std::shared_ptr<runtime::Registration> registration_;
+  std::shared_ptr<runtime::Registration> registration_;
   std::mutex mutex_;  // of becoming ordinary
   // Of a launch that was left, while it is not known to have ended; completion_ stays as it is once this is 0.
   std::atomic<uint64_t> ticket_{0};

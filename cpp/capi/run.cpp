@@ -52,7 +52,7 @@ pypto_status RunOn(WorkerObject& on, const ProgramObject& program, const pypto_a
                    const pypto_launch_options* options) {
   SharedRegistration registration;
   const pypto_status status = KeptRegistration(on, program, &registration);
-  return status != PYPTO_OK ? status : Launch(*registration, arguments, count, options);
+  return status != PYPTO_OK ? status : Launch(*registration, nullptr, arguments, count, options);
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ pypto_status pypto_tensor_release(pypto_tensor* tensor) {
     {
       // Launches look at tensors inside the worker, without a pin: none of them is under way then.
       const pypto::runtime::WorkerEntry entry(*pin->worker);
+      pin->worker->EndTensorEpoch();
       removed = Invalidate(pin.handle());
     }
     if (!removed) return pin.Refused();

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "capi/capi_fixture.h"
+#include "capi/launch_fixture.h"
 
 namespace pypto::capi {
 namespace {
@@ -13,24 +13,9 @@ namespace {
 using testing::Floats;
 using ::testing::HasSubstr;
 using testing::LastMessage;
+using testing::LaunchTest;
 using testing::Number;
 using testing::Resident;
-
-class LaunchTest : public testing::CapiWorkerTest {
- protected:
-  LaunchTest() {
-    EXPECT_EQ(pypto_worker_register(worker_, program_, &registration_), PYPTO_OK) << LastMessage();
-    EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, w_.shape.data(), 2, w_.data.data(), &weight_), PYPTO_OK);
-  }
-  ~LaunchTest() override {
-    EXPECT_EQ(pypto_registration_release(registration_), PYPTO_OK);
-    EXPECT_EQ(pypto_tensor_release(weight_), PYPTO_OK);
-  }
-
-  Floats w_{1, 0.5F};
-  pypto_registration* registration_ = nullptr;
-  pypto_tensor* weight_ = nullptr;
-};
 
 TEST_F(LaunchTest, HostAndResidentArguments) {
   for (const int64_t rows : {1, 7, 32, 128, 1, 0}) {
@@ -215,102 +200,6 @@ TEST_F(LaunchTest, SubmitWaitPollDone) {
   EXPECT_EQ(back.data, std::vector<float>(1024, 51.0F));
   EXPECT_EQ(pypto_tensor_release(a), PYPTO_OK);
   EXPECT_EQ(pypto_tensor_release(b), PYPTO_OK);
-}
-
-// A submit that repeats the last launch is left to its waiter: what is seen of it is what any submit shows.
-class LeftSubmitTest : public LaunchTest {
- protected:
-  LeftSubmitTest() {
-    Floats x(16, 1.0F);
-    EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, x.shape.data(), 2, x.data.data(), &in_), PYPTO_OK);
-    EXPECT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, x.shape.data(), 2, x.data.data(), &out_), PYPTO_OK);
-    arguments_ = {Resident(in_), Resident(weight_), Resident(out_)};
-    for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(pypto_registration_launch(registration_, arguments_.data(), 3, nullptr), PYPTO_OK) << LastMessage();
-    }
-    Floats zeros(16, 0.0F);
-    EXPECT_EQ(pypto_tensor_upload(out_, zeros.data.data(), zeros.bytes()), PYPTO_OK);
-  }
-  ~LeftSubmitTest() override {
-    EXPECT_EQ(pypto_tensor_release(in_), PYPTO_OK);
-    EXPECT_EQ(pypto_tensor_release(out_), PYPTO_OK);
-  }
-  pypto_completion* Submit() {
-    pypto_completion* completion = nullptr;
-    EXPECT_EQ(pypto_registration_submit(registration_, arguments_.data(), 3, nullptr, &completion), PYPTO_OK)
-        << LastMessage();
-    return completion;
-  }
-  void ExpectSum() {
-    Floats back(16, -1.0F);
-    EXPECT_EQ(pypto_tensor_download(out_, back.data.data(), back.bytes()), PYPTO_OK);
-    EXPECT_EQ(back.data, std::vector<float>(256, 1.5F));
-  }
-
-  pypto_tensor* in_ = nullptr;
-  pypto_tensor* out_ = nullptr;
-  std::array<pypto_argument, 3> arguments_{};
-};
-
-TEST_F(LeftSubmitTest, EveryWayToItsEnd) {
-  const uint64_t launches = Counters().launches;
-  int32_t done = 1;
-  pypto_completion* completion = Submit();
-  EXPECT_EQ(pypto_completion_done(completion, &done), PYPTO_OK);
-  EXPECT_EQ(done, 0);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(pypto_completion_wait(completion, PYPTO_FOREVER), PYPTO_OK);
-  EXPECT_EQ(pypto_completion_done(completion, &done), PYPTO_OK);
-  EXPECT_EQ(done, 1);
-  EXPECT_EQ(pypto_completion_release(completion), PYPTO_OK);
-  completion = Submit();
-  EXPECT_EQ(pypto_completion_wait(completion, 10'000), PYPTO_OK);
-  EXPECT_EQ(pypto_completion_release(completion), PYPTO_OK);
-  completion = Submit();
-  for (done = 0; done == 0;) ASSERT_EQ(pypto_completion_poll(completion, &done), PYPTO_OK);
-  EXPECT_EQ(pypto_completion_release(completion), PYPTO_OK);
-  EXPECT_EQ(pypto_completion_release(Submit()), PYPTO_OK);
-  EXPECT_EQ(Counters().launches, launches + 4);
-  ExpectSum();
-}
-
-TEST_F(LeftSubmitTest, HandlesMayBeReleasedBeforeTheWait) {
-  pypto_tensor* other = nullptr;
-  Floats x(16, 1.0F);
-  ASSERT_EQ(pypto_tensor_alloc(worker_, PYPTO_FP32, x.shape.data(), 2, x.data.data(), &other), PYPTO_OK);
-  arguments_[0] = Resident(other);
-  for (int i = 0; i < 4; ++i) {
-    ASSERT_EQ(pypto_registration_launch(registration_, arguments_.data(), 3, nullptr), PYPTO_OK);
-  }
-  pypto_registration* second = nullptr;
-  ASSERT_EQ(pypto_worker_register(worker_, program_, &second), PYPTO_OK);
-  pypto_completion* completion = Submit();
-  ASSERT_EQ(pypto_tensor_release(other), PYPTO_OK);
-  ASSERT_EQ(pypto_registration_release(registration_), PYPTO_OK);
-  registration_ = second;
-  EXPECT_EQ(pypto_completion_wait(completion, PYPTO_FOREVER), PYPTO_OK) << LastMessage();
-  EXPECT_EQ(pypto_completion_release(completion), PYPTO_OK);
-  ExpectSum();
-}
-
-TEST_F(LeftSubmitTest, SeveralThreadsWaitForOne) {
-  for (int i = 0; i < 50; ++i) {
-    pypto_completion* completion = Submit();
-    std::atomic<int> failed{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t) {
-      threads.emplace_back([&, t] {
-        int32_t done = 0;
-        if (t == 0) failed += pypto_completion_poll(completion, &done) != PYPTO_OK;
-        failed += pypto_completion_wait(completion, t == 1 ? 10'000 : PYPTO_FOREVER) != PYPTO_OK;
-        failed += pypto_completion_done(completion, &done) != PYPTO_OK || done != 1;
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(failed, 0);
-    EXPECT_EQ(pypto_completion_release(completion), PYPTO_OK);
-    ASSERT_EQ(pypto_registration_launch(registration_, arguments_.data(), 3, nullptr), PYPTO_OK);
-  }
-  ExpectSum();
 }
 
 TEST_F(LaunchTest, ReleasingAnUnfinishedCompletionWaits) {

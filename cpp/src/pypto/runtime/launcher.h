@@ -121,6 +121,7 @@ class Launcher {
   void ForgetLast() noexcept {
     may_repeat_ = short_call_ = false;
     key_.count = RepeatKey::kNone;
+    key_.number = 0;
   }
   // Notes in which ways the next call may be the one that was prepared.
   void NoteLast() noexcept;
@@ -132,6 +133,7 @@ class Launcher {
   bool TakeHostAgain(size_t index, void* data) noexcept;
   // From the copies to the host data's return, with all arguments taken. False: nothing was done.
   bool RunAgain(base::Status* status);
+  void CopyOutAgain(base::Status* status);
   bool HostIsAsBefore(const Prepared& prepared, const ParameterRule& rule, const ArgumentView& argument) const noexcept;
   // As far as is known: for calls that the library refuses when it is not so.
   bool ContextMayBeCurrent() const noexcept;

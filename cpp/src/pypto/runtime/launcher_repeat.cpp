@@ -40,6 +40,7 @@ void Launcher::NoteLast() noexcept {
   may_repeat_ = MayRepeat();
   short_call_ = IsShort();
   if (!may_repeat_ || !short_call_ || prepared_.size() > RepeatKey::kMost) return;
+  key_.number = prepared_number_;
   key_.session = state_->registry().session();
   for (size_t i = 0; i < prepared_.size(); ++i) key_.serials[i] = prepared_[i].serial;
   key_.count = prepared_.size();
@@ -160,6 +161,37 @@ bool Launcher::TryRepeat(Status* status) {
   return false;
 }
 
+// IsShort has let in one tensor at most.
+[[gnu::always_inline]] inline void Launcher::CopyOutAgain(Status* status) {
+  const Prepared& prepared = prepared_[staged_out_.front()];
+  const acl::aclError code =
+      table_.aclrtMemcpy(prepared.host, prepared.bytes, reinterpret_cast<const void*>(prepared.address), prepared.bytes,
+                         acl_abi::kMemcpyDeviceToHost);
+  if (code != acl_abi::kSuccess) [[unlikely]] {
+    *status = state_->OnDeviceFailure(acl::ToStatus(table_, code, acl::CallId::aclrtMemcpy));
+    return;
+  }
+  state_->counters().d2h_copies += 1;
+  state_->counters().d2h_bytes += prepared.bytes;
+}
+
+[[gnu::always_inline]] inline bool Launcher::RunAgain(Status* status) {
+  // A copy that comes first goes where the current context is: no guess.
+  if (staged_in_.empty() ? !ContextMayBeCurrent() : !acl::IsCurrent(table_, state_->session().context())) return false;
+  const bool copies_in = !staged_in_.empty();
+  if (copies_in) {
+    *status = CopyIn();
+    if (!status->ok()) return true;
+  }
+  if (!LaunchAgain(status)) return false;
+  if (!copies_in) state_->counters().inline_bytes += inline_bytes_;
+  if (status->ok()) [[likely]]
+    WaitAgain(status);
+  if (status->ok() && !staged_out_.empty()) [[likely]]
+    CopyOutAgain(status);
+  return true;
+}
+
 bool Launcher::TryRepeat(std::span<const ArgumentView> arguments, Status* status) {
   if (!short_call_ || arguments.size() != prepared_.size() || !StandsForShortCall()) return false;
   // What is noted of a call that does not fit in the end is of no use to anybody: Prepare notes it all anew.
@@ -179,20 +211,6 @@ bool Launcher::TryRepeat(std::span<const RepeatArgument> arguments, uint64_t num
     if (!taken) return false;
   }
   return RunAgain(status);
-}
-
-bool Launcher::RunAgain(Status* status) {
-  // A copy that comes first goes where the current context is: no guess.
-  if (staged_in_.empty() ? !ContextMayBeCurrent() : !acl::IsCurrent(table_, state_->session().context())) return false;
-  *status = CopyIn();
-  if (status->ok()) [[likely]] {
-    if (!LaunchAgain(status)) return false;
-  }
-  if (status->ok()) [[likely]]
-    WaitAgain(status);
-  if (status->ok()) [[likely]]
-    *status = CopyOut();
-  return true;
 }
 
 bool Launcher::TryLeave(Status* status) {

@@ -16,6 +16,7 @@ struct RepeatKey {
   static constexpr size_t kNone = SIZE_MAX;
 
   size_t count = kNone;  // kNone: no call is the last one again
+  uint64_t number = 0;   // of the call, 0 with kNone; no other of the handle has the same
   uint64_t session = 0;  // in which all of them live
   std::array<uint64_t, kMost> serials{};
 

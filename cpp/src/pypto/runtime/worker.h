@@ -85,6 +85,10 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   }
   void Leave() noexcept { gate_.Leave(); }
 
+  // Entered: another number once a tensor of this worker has been freed, or lost the name that a caller gave it.
+  uint64_t tensor_epoch() const noexcept { return tensor_epoch_; }
+  void EndTensorEpoch() noexcept { tensor_epoch_ += 1; }
+
   // Raw device memory. kInvalidArgument: bytes <= 0; an address that is not the start of a live raw allocation.
   base::Result<uint64_t> Malloc(int64_t bytes, const Interrupt& interrupt = {});
   base::Status Free(uint64_t address, const Interrupt& interrupt = {});
@@ -150,6 +154,7 @@ class PYPTO_API Worker : public std::enable_shared_from_this<Worker> {
   // A short submitted launch that its waiter is to run; null: none. See Registration::TryLeave.
   Launcher* left_launcher_ = nullptr;
   uint64_t left_ticket_ = 0;  // of the last one
+  uint64_t tensor_epoch_ = 0;
   std::vector<std::pair<uint64_t, std::shared_ptr<PendingLaunch>>> kept_left_;
 };
 

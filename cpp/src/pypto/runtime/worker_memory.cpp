@@ -193,7 +193,10 @@ bool Worker::TryFreeTensor(ResidentTensor& tensor) {
   if (!TryEnter()) return false;
   const bool own = tensor.worker_id() == id_ && !tensor.is_view() && tensor.is_alive();
   const bool freed = own && state_->IsQuiet() && state_->allocator().ReturnPooled(tensor.address());
-  if (freed) state_->registry().RemoveTensor(tensor);
+  if (freed) {
+    EndTensorEpoch();
+    state_->registry().RemoveTensor(tensor);
+  }
   Leave();
   return freed;
 }
@@ -210,6 +213,7 @@ Status Worker::FreeTensor(ResidentTensor& tensor, const Interrupt& interrupt) {
   PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
   state_->TakeInDropped();
   PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy(interrupt));
+  EndTensorEpoch();
   state_->registry().RemoveTensor(tensor);
   const acl::ContextScope scope(state_->table(), state_->session().context());
   return state_->allocator().Free(tensor.address());
