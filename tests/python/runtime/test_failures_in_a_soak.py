@@ -175,3 +175,42 @@ def test_failing_waits_with_a_time_limit():
             out.zero_()
             handle(x, out)
             assert torch.equal(out, x * 2)
+
+
+# A wait for a submitted launch that fails by itself is made again in another way: it is no failure of the launch.
+@pytest.mark.parametrize(
+    ("way", "submitted"),
+    [(way, submitted) for way in ("shape", "freed", "aclrtLaunchKernelWithHostArgs") for submitted in (False, True)]
+    + [("aclrtSynchronizeStream", False)],
+)
+def test_failures_between_repeated_calls_of_resident_tensors(worker, way, submitted):
+    """The call after a failure may be an ordinary one; the one behind it asks the library for as little as before."""
+    handle = worker.register(make_program(2.0))
+    x, out, freed = (worker.alloc_tensor((8, 256), torch.float32, init=torch.ones(8, 256)) for _ in range(3))
+    wide = worker.alloc_tensor((8, 255), torch.float32)
+    worker.free_tensor(freed)
+
+    def call(source) -> dict[str, int]:
+        before = testing.counters()
+        if submitted:
+            handle.submit(source, out).wait()
+        else:
+            handle(source, out)
+        made = {name: count - before.get(name, 0) for name, count in testing.counters().items()}
+        return {name: count for name, count in made.items() if count}
+
+    for _ in range(4):
+        cost = call(x)
+    assert cost == {"aclrtLaunchKernelWithHostArgs": 1, "aclrtSynchronizeStream": 1}
+    for number in range(20):
+        if way in FAILING_CALLS:
+            testing.fail_call(way, 0, 107017)
+        with pytest.raises((ValueError, pypto.AclError), match="107017|argument 'x'|freed"):
+            call({"shape": wide, "freed": freed}.get(way, x))
+        assert testing.pending_faults() == 0
+        x.copy_from_host(torch.full((8, 256), float(number)))
+        call(x)
+        assert torch.equal(out.to_host(), torch.full((8, 256), 2.0 * number))
+        call(x)
+        assert call(x) == cost
+        assert worker.is_usable
