@@ -9,6 +9,7 @@
 
 #include "device/plan_maker.h"
 #include "device/reference.h"
+#include "pypto/device/executable.h"
 
 namespace pypto::device::testing {
 namespace {
@@ -187,6 +188,77 @@ TEST(Chain, LocalsHoldOneValueAfterAnother) {
     CheckAgainstReference(SingleLeaf(&maker, leaf),
                           {{RandomValues(dtype, 40 * 300, -9, 9, 1)}, {std::vector<double>(40 * 300)}});
   }
+}
+
+// A softmax whose sum and result come behind work on single cells: exp is read while it is in registers. `gap`: above 1
+// chains do not fit.
+std::shared_ptr<const program::Image> LateReaders(DType dtype, int64_t gap) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {40, 128 * gap});
+  const uint32_t before = maker.Parameter(DType::kFp32, {40, 1});
+  const uint32_t total = maker.Parameter(DType::kFp32, {40, 1});
+  const uint32_t out = maker.Parameter(dtype, {40, 128 * gap});
+  LeafMaker leaf = maker.Leaf({40, 128}, {40, 128});
+  const auto spread = [&](uint32_t storage) {
+    return leaf.Strided(storage, maker.Const(0), {128 * gap, gap}, {40, 128}, {});
+  };
+  const auto column = [&] { return leaf.Local(DType::kFp32, {40, 1}); };
+  const ValueRef cells = spread(x);
+  const ValueRef largest = leaf.Reduce(OpCode::kAmax, cells, 1, column());
+  const ValueRef shifted = leaf.Op(OpCode::kSub, {cells, largest}, leaf.Local(DType::kFp32));
+  const ValueRef share =
+      leaf.Op(OpCode::kExp, {shifted}, dtype == DType::kFp32 ? spread(out) : leaf.Local(DType::kFp32));
+  const ValueRef scaled = leaf.Op(OpCode::kMul, {leaf.Access(before), largest}, column());
+  const ValueRef sum = leaf.Reduce(OpCode::kSum, share, 1, column());
+  leaf.Op(OpCode::kAdd, {scaled, sum}, leaf.Access(total));
+  if (dtype != DType::kFp32) leaf.Cast(share, spread(out), 0, false);
+  return SingleLeaf(&maker, leaf);
+}
+
+TEST(Chain, TakesReadersThatComeLater) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16}) {
+    Launcher chained(LateReaders(dtype, 1));
+    const LeafProgram& made = static_cast<const LoadedExecutable&>(chained.executable()).roots()[0].leaves[0];
+    const auto exp =
+        std::find_if(made.ops.begin(), made.ops.end(), [](const OpProgram& op) { return op.code == OpCode::kExp; });
+    ASSERT_LT(exp + 1, made.ops.end());
+    EXPECT_EQ((exp + 1)->action, Action::kReduce);
+    const auto at = static_cast<uint32_t>(exp - made.ops.begin());
+    // A cast stays behind what reads and writes tensors of the caller, which may lie over one another.
+    EXPECT_TRUE(std::any_of(made.chains.begin(), made.chains.end(),
+                            [at](const ChainProgram& chain) { return chain.first < at && chain.last == at + 2; }));
+    std::vector<std::vector<double>> results;
+    for (const int64_t gap : {1, 2}) {
+      Launcher launcher(LateReaders(dtype, gap));
+      launcher.Bind({{Spaced(RandomValues(DType::kFp32, 40 * 128, -3, 3, 1), gap)},
+                     {RandomValues(DType::kFp32, 40, -3, 3, 2)},
+                     {std::vector<double>(40)},
+                     {std::vector<double>(static_cast<size_t>(40 * 128 * gap), 0.0)}});
+      const auto values = launcher.Run().values;
+      results.push_back(values[2]);
+      const auto bits = Dense(values[3], 40 * 128, static_cast<size_t>(gap));
+      for (const uint64_t cell : bits) results.back().push_back(std::bit_cast<double>(cell));
+    }
+    EXPECT_EQ(results[0], results[1]);
+  }
+}
+
+// What is written in between is seen: an operation does not pass one that touches its memory.
+TEST(Chain, ReadersStayBehindWhatTheyWaitFor) {
+  PlanMaker maker;
+  const uint32_t x = maker.Parameter(DType::kFp32, {40, 128});
+  const uint32_t y = maker.Parameter(DType::kFp32, {40, 128});
+  const uint32_t out = maker.Parameter(DType::kFp32, {40, 128});
+  LeafMaker leaf = maker.Leaf({40, 128}, {40, 128});
+  const ValueRef first = leaf.Op(OpCode::kExp, {leaf.Access(x)}, leaf.Local(DType::kFp32));
+  const ValueRef largest = leaf.Reduce(OpCode::kAmax, leaf.Access(y), 1, leaf.Local(DType::kFp32, {40, 1}));
+  leaf.Op(OpCode::kMul, {leaf.Access(x), largest}, leaf.Access(y));
+  leaf.Op(OpCode::kAdd, {first, leaf.Access(y)}, leaf.Access(out));
+  CheckAgainstReference(SingleLeaf(&maker, leaf),
+                        {{RandomValues(DType::kFp32, 40 * 128, -3, 3, 1)},
+                         {RandomValues(DType::kFp32, 40 * 128, -3, 3, 2)},
+                         {std::vector<double>(40 * 128)}},
+                        {}, 2, 1e-5);
 }
 
 // Large operands are asked for ahead; a chain has room for so many only.

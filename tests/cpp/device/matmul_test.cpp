@@ -96,11 +96,36 @@ TEST(Matmul, FewRows) {
   }
 }
 
-// Rows of B that are not packed, panels of few rows, and blocks of all of them give the same bits. Lines of B give
-// others, which are the same for any few rows.
+// Adding up the lanes of a short sum takes longer than turning lines into panels, whose bits it has then.
+TEST(Matmul, LinesOfFewTermsArePacked) {
+  const simd::GemmKernels& gemm = simd::ActiveKernels().table->gemm[simd::kGemmFloat];
+  constexpr int64_t kColumns = 70;
+  const int64_t terms = 4 * gemm.dot_terms;
+  const std::vector<double> right = RandomValues(DType::kFp32, static_cast<size_t>(terms * kColumns), -3, 3, 2);
+  const std::vector<double> left = RandomValues(DType::kFp32, static_cast<size_t>(40 * terms), -3, 3, 1);
+  std::vector<double> results[2];
+  for (const int64_t rows : {40, 4}) {
+    PlanMaker maker;
+    const uint32_t a = maker.Parameter(DType::kFp32, {rows, terms});
+    const uint32_t b = maker.Parameter(DType::kFp32, {kColumns, terms});
+    const uint32_t c = maker.Parameter(DType::kFp32, {rows, kColumns});
+    LeafMaker leaf = maker.Cube({rows, kColumns}, {rows, kColumns}, terms);
+    leaf.Op(OpCode::kMatmul,
+            {leaf.Strided(a, maker.Const(0), {terms, 1}, {rows, terms}, {}),
+             leaf.Strided(b, maker.Const(0), {1, terms}, {terms, kColumns}, {})},
+            leaf.Access(c));
+    const std::vector<double> some(left.begin(), left.begin() + rows * terms);
+    const std::vector<double> empty(static_cast<size_t>(rows * kColumns));
+    results[rows == 4] = RunImage(SingleLeaf(&maker, leaf), {{some}, {right}, {empty}})[2];
+  }
+  EXPECT_TRUE(std::equal(results[1].begin(), results[1].end(), results[0].begin()));
+}
+
+// Rows of B that are not packed, panels of few rows, and blocks of all of them give the same bits. Lines of B with many
+// terms give others, which are the same for any few rows.
 TEST(Matmul, SumsDoNotDependOnHowManyRowsAreComputedTogether) {
   constexpr int64_t kColumns = 70;
-  constexpr int64_t kTerms = 1100;
+  constexpr int64_t kTerms = 1400;
   const int64_t most = simd::ActiveKernels().table->gemm[simd::kGemmFloat].most_dot_rows;
   for (const Types& types : kTypes) {
     for (const bool b_trans : {false, true}) {

@@ -399,7 +399,7 @@ class ChainBuilder {
     const Format format = FormatOfOperand(op.output);
     if (format == ComputeFormat(format) && !GivesHalves(program_, op)) Step(stages_.fit[op.result]);
     const bool local = op.output.source == Source::kLocal;
-    holds_a_ = local;
+    holds_a_ = local || format == ComputeFormat(format);
     a_ = op.output;
     if (holds_b_ && (Same(b_, op.output) || (!local && b_.source == Source::kAccess))) holds_b_ = false;
     if (local) {

@@ -10,6 +10,7 @@
 #include "pypto/device/copy_elision.h"
 #include "pypto/device/direct_call.h"
 #include "pypto/device/formats.h"
+#include "pypto/device/op_order.h"
 #include "pypto/device/op_program.h"
 #include "pypto/device/recompute.h"
 #include "pypto/device/scratch_layout.h"
@@ -43,6 +44,7 @@ class LeafBuilder {
     SplitLocals();
     DropCopies(&out_);
     RecomputeCheapValues(&out_);
+    GatherReaders(&out_);
     BuildChains(kernels_, &out_);
     PYPTO_RETURN_IF_ERROR(LayOutScratch(leaf_, kernels_, &out_));
     if (out_.kind == program::LeafKind::kVector) BindDirectCalls(kernels_, &out_);

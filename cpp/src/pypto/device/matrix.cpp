@@ -66,10 +66,11 @@ class Product {
     const bool readable = b_.format == simd::kF32 || b_.format == simd::kF16 || b_.format == simd::kBf16 ||
                           matmul_.kind == simd::kGemmInt8;
     if (!readable) return Way::kPanels;
-    const int64_t row = b.strides[leaf.rank - 2];
+    const int64_t across = b.strides[leaf.rank - 2];
     const int64_t step = b.strides[leaf.rank - 1];
-    const bool lines = row == 1 && (step != 1 || bounds[leaf.rank - 1] == 1);
-    if (lines && bounds[leaf.rank - 2] <= gemm_.most_dot_rows) return Way::kDot;
+    const bool lines = across == 1 && (step != 1 || bounds[leaf.rank - 1] == 1);
+    const int64_t rows = bounds[leaf.rank - 2];
+    if (lines && rows <= gemm_.most_dot_rows && k_ > rows * gemm_.dot_terms) return Way::kDot;
     return rows_ <= kernels_.most_stream_rows && b_.step == 1 ? Way::kStream : Way::kPanels;
   }
 

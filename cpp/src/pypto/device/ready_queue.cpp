@@ -11,7 +11,7 @@ namespace {
 constexpr int kSpins = 4000;           // about 50 µs
 constexpr int64_t kSharesPerCore = 2;  // a claim takes one of so many parts of what is left, for every core
 constexpr int64_t kLeastNotedNs = 5'000;
-constexpr double kMostClaimNs = 200'000;  // a core that loses its processor holds up no more
+constexpr double kMostClaimNs = 200'000;  // of vector tiles: a core that loses its processor holds up no more
 
 // Tiles of one column of a product.
 int64_t ColumnOf(const LeafRecord& leaf) {

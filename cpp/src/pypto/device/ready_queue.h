@@ -25,7 +25,8 @@ struct Claim {
 // Leaves in the order in which they become ready. A core goes on with the leaf it works on, then with what its own work
 // made ready, while the data is in its cache. Half of the cores take tiles from the front of a leaf and half from its
 // end, so that a core finds its part of the data of other leaves, and of the launch before, in its cache. The less of a
-// leaf is left, the fewer tiles are taken at a time, so that all cores end together. Owned by the task runner. Thread
+// leaf is left, the fewer tiles are taken at a time, so that all cores end together; of a product, a core takes the
+// larger part of its share at once, however long that is. Owned by the task runner. Thread
 // rule: Begin while no core works; Next from all cores.
 class ReadyQueue {
  public:
@@ -41,7 +42,7 @@ class ReadyQueue {
     std::atomic<uint32_t> pending{0};  // predecessors that have not ended
     int64_t tiles = 0;
     int64_t least = 1;               // tiles that are worth a claim
-    int64_t most = 1;                // tiles of one claim
+    int64_t most = 1;                // tiles of one claim, but of a product
     int64_t column = 0;              // of a product: tiles of one column, which share panels of B
     int64_t tile_ns = 0;             // rough time of a tile
     int64_t grain = 1;               // tiles that are counted as one

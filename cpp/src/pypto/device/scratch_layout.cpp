@@ -96,6 +96,29 @@ int64_t FirstFit(const std::vector<Lifetime>& placed, const LeafProgram& program
   return at;
 }
 
+// Locals that chains do not hand on in registers.
+std::vector<bool> LocalsInMemory(const LeafProgram& program) {
+  std::vector<bool> held(program.locals.size());
+  const auto hold = [&held](const OperandProgram& operand) {
+    if (operand.source == Source::kLocal) held[operand.index] = true;
+  };
+  auto chain = program.chains.begin();
+  for (uint32_t at = 0; at < program.ops.size(); ++at) {
+    while (chain != program.chains.end() && at >= chain->last) ++chain;
+    if (chain != program.chains.end() && at >= chain->first) continue;
+    const OpProgram& op = program.ops[at];
+    for (int i = 0; i < op.input_count; ++i) hold(op.inputs[i]);
+    hold(op.output);
+  }
+  for (const ChainProgram& each : program.chains) {
+    for (const ChainStep& step : each.steps) {
+      if (step.memory != ChainStep::Memory::kNone) hold(step.operand);
+    }
+  }
+  return held;
+}
+
+// Of all locals: chains may not fit what they are run on.
 base::Status LayOutLocals(LeafProgram* program) {
   std::vector<int64_t> bytes(program->locals.size());
   for (size_t i = 0; i < program->locals.size(); ++i) {
@@ -181,7 +204,15 @@ void WeaveTile(LeafProgram* program) {
 
 // Bytes that one cell of a tile takes in operands and in locals that live at the same time.
 int64_t CellBytes(const LeafProgram& program, int64_t cells) {
-  int64_t bytes = (program.scratch_bytes - program.pointer_bytes + cells - 1) / cells;
+  const std::vector<bool> held = LocalsInMemory(program);
+  int64_t end = program.pointer_bytes;
+  for (const LocalProgram& local : program.locals) {
+    if (!held[static_cast<size_t>(&local - program.locals.data())]) continue;
+    int64_t elements = 1;
+    for (int dim = 0; dim < program.rank; ++dim) elements *= local.extents[dim] > 1 ? program.tile[dim] : 1;
+    end = std::max(end, local.offset + elements * ElementBytes(local.format));
+  }
+  int64_t bytes = (end - program.pointer_bytes + cells - 1) / cells;
   for (const AccessProgram& access : program.accesses) {
     if (access.extents[program.rank - 1] > 1 || program.extents[program.rank - 1] == 1) bytes += access.element_bytes;
   }

@@ -199,7 +199,8 @@ Status Launcher::WaitForEnd(const CallOptions& options, bool run_inline) {
   const WaitEnd end = state_->session().Wait(state_->config().timeout_ms, interrupt, &cause);
   if (end != WaitEnd::kDone) [[unlikely]]
     return Unfinished(end, std::move(cause));
-  if (sliced) longest_ns_ = std::max(longest_ns_, base::MonotonicNanoseconds() - begin);
+  // What happened once is forgotten bit by bit: the machine may have been busy.
+  if (sliced) longest_ns_ = std::max(longest_ns_ - longest_ns_ / 8, base::MonotonicNanoseconds() - begin);
   state_->MarkIdle();
   return base::OkStatus();
 }

@@ -210,12 +210,14 @@ void DotUnits(const GemmOutput* out, const void* a, const void* b, Format, int64
 
 // Turning lines into panels takes longer than adding up lanes, except where few steps of INT8 make a sum.
 constexpr int kMostDotRows = kDotRows == 4 ? 2 * kFewRows : kFewRows;
+constexpr int64_t kDotUnits = kLanes * 5 / 4;  // lanes of a row are added up in the time that so many units take
 
 constexpr GemmKernels kFloatGemm = {
     .group = 1,
     .head = 0,
     .terms_per_ns = kTermsPerNs,
     .most_dot_rows = kMostDotRows,
+    .dot_terms = kDotUnits,
     .pack_a = PackFloats<kGemmRows, true>,
     .pack_b = PackFloats<kGemmColumns, false>,
     .pack_few = PackFloats<kFewRows, true>,
@@ -239,6 +241,7 @@ constexpr GemmKernels kUnitsGemm = {
     .head = Units::kHead,
     .terms_per_ns = kTermsPerNs * Units::kGroup,
     .most_dot_rows = Units::kHead != 0 ? kFewRows : kMostDotRows,
+    .dot_terms = kDotUnits * Units::kGroup,
     .pack_a = PackUnits<Units, kGemmRows, true>,
     .pack_b = PackUnits<Units, kGemmColumns, false>,
     .pack_few = PackUnits<Units, kFewRows, true>,

@@ -127,6 +127,7 @@ struct GemmKernels {
   int64_t head;
   double terms_per_ns;  // rough, of one core
   int64_t most_dot_rows;
+  int64_t dot_terms;  // that each row takes at least before adding up lanes costs less than panels of lines
   // Panels, 1 <= k <= group * kGemmMaxUnits. A: of gemm_rows rows, [unit][row]; B: of gemm_columns columns, `head`
   // units more than k has, [unit][column].
   PackFunction pack_a;
