@@ -245,6 +245,32 @@ TEST(ReadyQueue, LongChainsOfInstancesAreBroughtForwardTogether) {
   }
 }
 
+TEST(ReadyQueue, SegmentsOfChainsThatMeetInJoins) {
+  // Five rounds of sixteen instances, each of which reads all that the round before wrote.
+  constexpr uint32_t kRounds = 5;
+  constexpr uint32_t kWide = 16;
+  Window window(kRounds * kWide, 100'000);
+  for (uint32_t i = 0; i < kRounds * kWide; ++i) {
+    const uint32_t round = i / kWide;
+    if (round > 0) window.Touch(i, round - 1, true, false, Window::Row(0, kWide));
+    window.Touch(i, round, false, true, Window::Row(i % kWide));
+  }
+  window.MakeInstances(1);
+  const Task& task = window.Build(2, false, true);
+  ASSERT_TRUE(task.by_instance);
+  ASSERT_FALSE(task.graph.segments.empty());
+  ASSERT_GT(task.graph.nodes, task.graph.working);  // joins
+  window.Check();
+  ReadyQueue queue;
+  for (const uint32_t cores : {1u, 2u, 4u}) {
+    CoreScheduler scheduler(cores);
+    queue.Begin(task, cores);
+    Recorder<ReadyQueue> recorder(task, &queue);
+    scheduler.Run(Recorder<ReadyQueue>::Work, &recorder);
+    ASSERT_NO_FATAL_FAILURE(recorder.Check(window)) << cores << " cores";
+  }
+}
+
 TEST(ShakenQueue, EveryTileOnceAndInOrder) {
   for (const uint32_t cores : {1u, 3u}) {
     CoreScheduler scheduler(cores);
