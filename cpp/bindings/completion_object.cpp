@@ -2,17 +2,16 @@
 #include "completion_object.h"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 
 #include <new>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "arguments.h"
 #include "bind_errors.h"
 #include "bindings.h"
 #include "gil.h"
+#include "type_maker.h"
 
 namespace nb = nanobind;
 
@@ -340,12 +339,6 @@ void SetLeft(PyObject* completion, PyObject* handle, runtime::Registration* regi
   self.held_count = count;
 }
 
-void bind_completion(nb::module_& module) {
-  static const std::string name = nb::cast<std::string>(module.attr("__name__")) + ".Completion";
-  spec.name = name.c_str();
-  completion_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (completion_type == nullptr) throw nb::python_error();
-  module.attr("Completion") = nb::borrow(reinterpret_cast<PyObject*>(completion_type));
-}
+void bind_completion(nb::module_& module) { completion_type = MakeType(module, spec); }
 
 }  // namespace pypto::bindings

@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "tensor_copies.h"
+#include "type_maker.h"
 
 namespace nb = nanobind;
 
@@ -171,12 +172,6 @@ PyObject* MakeDeviceTensor(runtime::TensorRef tensor, PyObject* worker) {
   return object;
 }
 
-void bind_device_tensor(nb::module_& module) {
-  static const std::string name = nb::cast<std::string>(module.attr("__name__")) + ".DeviceTensor";
-  spec.name = name.c_str();
-  device_tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (device_tensor_type == nullptr) throw nb::python_error();
-  module.attr("DeviceTensor") = nb::borrow(reinterpret_cast<PyObject*>(device_tensor_type));
-}
+void bind_device_tensor(nb::module_& module) { device_tensor_type = MakeType(module, spec); }
 
 }  // namespace pypto::bindings

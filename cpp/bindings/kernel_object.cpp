@@ -1,33 +1,30 @@
 // KernelCall: the base of pypto.frontend.JitKernel. A direct call that was seen before goes to its program at once; any
 // other goes through the kernel's Python code, which compiles and says what to remember.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-#include <structmember.h>
 
 #include <cstddef>
-#include <new>
-#include <string>
 
 #include "bindings.h"
+#include "callable_object.h"
 #include "kernel_calls.h"
 #include "registration_handle.h"
+#include "type_maker.h"
 
 namespace nb = nanobind;
 
 namespace pypto::bindings {
 namespace {
 
-struct KernelObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  KernelCalls calls;
-  unsigned long long hits;
+struct CountedCalls : KernelCalls {
+  unsigned long long hits = 0;
 };
 
-KernelObject* Self(PyObject* object) noexcept { return reinterpret_cast<KernelObject*>(object); }
+PyObject* Call(PyObject* object, PyObject* const* objects, size_t flagged_count, PyObject* names);
+using Object = CallableObject<CountedCalls, Call>;
 
 // Dispatches what Find has read. Null with a Python error.
 PyObject* CallKnown(PyObject* object, std::shared_ptr<KnownCall>* known, Arguments& arguments) {
-  Self(object)->hits += 1;
+  Object::ContentOf(object).hits += 1;
   PyObject* handle = (*known)->program().KnownHandle();
   if (handle == nullptr) [[unlikely]] {
     const std::shared_ptr<KnownCall> held = *known;  // the list may change while Python code runs
@@ -55,7 +52,7 @@ PyObject* CallUnknown(PyObject* object, const CallShape& call) {
       scope != nullptr ? PyObject_Vectorcall(method, call.objects, call.positional, call.names) : nullptr;
   Py_XDECREF(method);
   bool done = remembered != nullptr;
-  if (done && remembered != Py_None) done = Self(object)->calls.Remember(call, scope, remembered);
+  if (done && remembered != Py_None) done = Object::ContentOf(object).Remember(call, scope, remembered);
   Py_XDECREF(scope);
   Py_XDECREF(remembered);
   return done ? Py_NewRef(Py_None) : nullptr;
@@ -91,51 +88,24 @@ PyObject* RaiseAsOurs(PyObject* object) {
 PyObject* Call(PyObject* object, PyObject* const* objects, size_t flagged_count, PyObject* names) {
   const CallShape call{objects, static_cast<size_t>(PyVectorcall_NARGS(flagged_count)), names};
   Arguments arguments;
-  std::shared_ptr<KnownCall>* known = Self(object)->calls.Find(call, arguments);
+  std::shared_ptr<KnownCall>* known = Object::ContentOf(object).Find(call, arguments);
   PyObject* result = known != nullptr ? CallKnown(object, known, arguments) : CallUnknown(object, call);
   if (result == nullptr) [[unlikely]]
     return RaiseAsOurs(object);
   return result;
 }
 
-PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
-  PyObject* object = type->tp_alloc(type, 0);
-  if (object == nullptr) return nullptr;
-  Self(object)->vectorcall = Call;
-  new (&Self(object)->calls) KernelCalls();
-  return object;
-}
-
 PyObject* Forget(PyObject* object, PyObject*) {
-  Self(object)->calls.Clear();
-  Self(object)->hits = 0;
+  Object::ContentOf(object).Clear();
+  Object::ContentOf(object).hits = 0;
   Py_RETURN_NONE;
 }
 
-PyObject* GetHits(PyObject* object, void*) { return PyLong_FromUnsignedLongLong(Self(object)->hits); }
-
-int Traverse(PyObject* object, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(object));
-  return Self(object)->calls.Traverse(visit, arg);
-}
-
-int Clear(PyObject* object) {
-  Self(object)->calls.Clear();
-  return 0;
-}
-
-void Deallocate(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  PyObject_GC_UnTrack(object);
-  Self(object)->calls.~KernelCalls();
-  type->tp_free(object);
-  Py_DECREF(type);
-}
+PyObject* GetHits(PyObject* object, void*) { return PyLong_FromUnsignedLongLong(Object::ContentOf(object).hits); }
 
 PyMethodDef methods[] = {
     {"_forget_calls", Forget, METH_NOARGS, "Forgets the calls seen so far."},
-    {"__init_subclass__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(KeepVectorcall)),
-     METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
+    Object::InitSubclass(),
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -145,15 +115,15 @@ PyGetSetDef getters[] = {
 };
 
 PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
+    Object::VectorcallOffset(),
     {nullptr, 0, 0, 0, nullptr},
 };
 
 PyType_Slot slots[] = {
-    {Py_tp_new, reinterpret_cast<void*>(New)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-    {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(Clear)},
+    {Py_tp_new, reinterpret_cast<void*>(Object::New)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(Object::Deallocate)},
+    {Py_tp_traverse, reinterpret_cast<void*>(Object::Traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(Object::Clear)},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_methods, methods},
     {Py_tp_getset, getters},
@@ -162,19 +132,12 @@ PyType_Slot slots[] = {
     {0, nullptr},
 };
 
-PyType_Spec spec = {"pypto._core.KernelCall", sizeof(KernelObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE |
-                        Py_TPFLAGS_BASETYPE,
-                    slots};
+PyType_Spec spec = Object::Spec("pypto._core.KernelCall", slots);
 
 }  // namespace
 
 void bind_kernel_object(nb::module_& module) {
-  static const std::string name = nb::cast<std::string>(module.attr("__name__")) + ".KernelCall";
-  spec.name = name.c_str();
-  nb::object type = nb::steal(PyType_FromSpec(&spec));
-  if (!type.is_valid()) throw nb::python_error();
-  module.attr("KernelCall") = type;
+  MakeType(module, spec);
   option_scope = PyContextVar_New("pypto_options", Py_None);
   if (option_scope == nullptr) throw nb::python_error();
   module.attr("option_scope") = nb::borrow(option_scope);

@@ -19,6 +19,7 @@
 #include "host_repeat.h"
 #include "launch_report_object.h"
 #include "trace_records.h"
+#include "type_maker.h"
 
 namespace nb = nanobind;
 
@@ -410,12 +411,6 @@ runtime::Registration* RegistrationOf(PyObject* object) {
   return nullptr;
 }
 
-void bind_registration_handle(nb::module_& module) {
-  static const std::string name = nb::cast<std::string>(module.attr("__name__")) + ".RegistrationHandle";
-  spec.name = name.c_str();
-  handle_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (handle_type == nullptr) throw nb::python_error();
-  module.attr("RegistrationHandle") = nb::borrow(reinterpret_cast<PyObject*>(handle_type));
-}
+void bind_registration_handle(nb::module_& module) { handle_type = MakeType(module, spec); }
 
 }  // namespace pypto::bindings
