@@ -1,3 +1,4 @@
+// Makes types under the name of the module that is being made.
 #include "type_maker.h"
 
 #include <nanobind/stl/string.h>
