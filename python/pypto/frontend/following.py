@@ -77,6 +77,8 @@ def _puts(
     if not follows:
         raise refusal(container, "the statement can read it again before the other name sees the change")
     if any(same is UNKNOWN for _, same in others):
+        if trace.starts_over:  # the next trace may know
+            return []
         raise refusal(container, "nothing tells whether it is that one behind the loop that bound it")
     if [key for key, _ in before] != [key for key, _ in after]:
         raise refusal(container, "the number or the keys of its elements change, which are fixed then")

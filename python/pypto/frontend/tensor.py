@@ -189,7 +189,7 @@ class Tensor(Linked, TensorMethods):
 
     def _check(self) -> None:
         self._check_trace()
-        if not self._trace.is_open(self._scope):
+        if not self._trace.is_open(self._scope) and not self._trace.starts_over:
             place = self._scope.place
             where = f" at line {place.line}" if place is not None else ""
             word = {"loop": "pypto.loop", "then": "branch", "else": "branch"}.get(self._scope.kind, self._scope.kind)
@@ -298,7 +298,7 @@ class Tensor(Linked, TensorMethods):
 
     def _writable(self) -> int:
         self._check()
-        if self._frozen and not self.thaw():
+        if self._frozen and not self.thaw() and not self._trace.starts_over:
             raise self.refusal(self._frozen)
         if not self._variable:
             self._need_variable()

@@ -104,6 +104,10 @@ FAMILIES = {
         "out[0:4] = P.t * P.u\nout[4:8] = Q.t * Q.u",
     ),
     "loops behind each other": _lists("for i{i} in pypto.loop({n}):\n    A, B = B, A\n    A[0] = A[0] + 1.0\n"),
+    "written behind loops that bind it": _lists(
+        "for i{i} in pypto.loop({n}):\n    if i{i} > 0:\n        A = [A[0] + 1.0, A[1]]\n    B = [A[0] * 2.0, 3]\n"
+        "A[0][0:2] = B[0][1:3]\nB[0][2:4] = A[0][1:3]\n"
+    ),
 }  # fmt: skip
 
 NESTED = {
