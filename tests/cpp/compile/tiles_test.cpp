@@ -50,11 +50,20 @@ TEST(Tiles, OfRowsThatAreWrittenHereAndThereThoseThatAreWrittenCount) {
   EXPECT_EQ(Tile(rows), (Dims{1024, 256}));  // what lies under a tile is at most so large
   rows.touched = 1000;
   EXPECT_EQ(Tile(rows), (Dims{1024, 64}));
+  rows.run = 64;
   rows.extents = {int64_t{1} << 30, 4096};  // but a row is not cut to a few cells
   EXPECT_EQ(Tile(rows), (Dims{int64_t{1} << 30, 64}));
   rows.extents = {16, 4096};
   rows.touched = 4;
   EXPECT_EQ(Tile(rows), (Dims{16, 2048}));
+  rows.extents = {1 << 20, 4096};
+  rows.run = 2048;  // nor out of long runs
+  EXPECT_EQ(Tile(rows), (Dims{1 << 20, 2048}));
+  Grid heads = MakeGrid({1 << 20, 64, 128}, {}, -1);
+  heads.whole = 4;
+  heads.touched = 4096;
+  heads.run = 2048;
+  EXPECT_EQ(Tile(heads), (Dims{1 << 20, 16, 128}));
 }
 
 TEST(Tiles, HugeGivenTilesAreCut) {

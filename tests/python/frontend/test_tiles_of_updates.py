@@ -41,11 +41,11 @@ def put(shape, count, indices, accumulate=False):
 
 # shape, number of values, indices, and the tile of it
 PUTS = [
-    ([1000, 512], 300, 1, [1000, 64]),
-    ([100, 4096], 8, 1, [100, 1024]),
-    ([1000, 130], 200, 1, [1000, 64]),  # the last tile has 2 columns
-    ([50, 7, 300], 40, 1, [50, 1, 204]),
-    ([50, 7, 300], 40, 2, [50, 7, 204]),
+    ([1000, 512], 300, 1, [1000, 512]),  # slices are written in runs of 2,048 elements at least
+    ([100, 4096], 8, 1, [100, 2048]),
+    ([1000, 2050], 200, 1, [1000, 2048]),  # the last tile has 2 columns
+    ([50, 7, 300], 40, 1, [50, 6, 300]),
+    ([50, 7, 3000], 40, 2, [50, 7, 2048]),
     ([30, 5], 9, 2, [30, 5]),  # indices address every dim
     ([6, 3, 5], 4, 1, [6, 3, 5]),
 ]
@@ -66,11 +66,11 @@ def test_index_put(shape, count, indices, tile, accumulate):
 
 def test_values_at_one_place_are_written_in_order():
     """The last one stays, and all of them add up, in every tile."""
-    shape, where = [40, 700], [3, 3, 39, 3, 0, 39]
-    values = torch.randn(6, 700)
+    shape, where = [40, 5000], [3, 3, 39, 3, 0, 39]
+    values = torch.randn(6, 5000)
     for accumulate in (False, True):
         kernel = put(shape, 6, 1, accumulate)
-        assert len(tiles_of(ir.compile(kernel))) == 1
+        assert tiles_of(ir.compile(kernel)) == [(shape, [40, 2048])]
         x = torch.randn(shape)
         expected = x.clone()
         for place, row in zip(where, values, strict=True):
@@ -82,16 +82,16 @@ def test_values_at_one_place_are_written_in_order():
 def test_scatter_update_of_pages():
     @pypto.frontend.jit
     def kernel(
-        cache: T([20, 16, 1, 576], FP32), index: T([3, 40], INT32), tokens: T([3, 40, 1, 576], FP32),
+        cache: T([20, 16, 1, 4608], FP32), index: T([3, 40], INT32), tokens: T([3, 40, 1, 4608], FP32),
     ):  # fmt: skip
         pypto.scatter_update(cache, -2, index, tokens)
 
     ((extents, tile),) = tiles_of(ir.compile(kernel))
-    assert extents[-1] == 576 and tile[-1] == 68
-    cache, tokens = torch.randn(20, 16, 1, 576), torch.randn(3, 40, 1, 576)
+    assert extents[-1] == 4608 and tile[-1] == 2048
+    cache, tokens = torch.randn(20, 16, 1, 4608), torch.randn(3, 40, 1, 4608)
     index = torch.randperm(320)[:120]
     expected = cache.clone()
-    expected.view(320, 576)[index] = tokens.view(120, 576)
+    expected.view(320, 4608)[index] = tokens.view(120, 4608)
     kernel(cache, index.int().view(3, 40), tokens)
     assert torch.equal(cache, expected)
 
@@ -101,13 +101,13 @@ def test_valid_values_and_rows_of_a_dynamic_tensor(rows):
     """Of a partly valid block of values only valid cells are written, whatever the tile."""
 
     @pypto.frontend.jit
-    def kernel(x: T([pypto.DYN, 300], FP32), i: T([16], INT32), values: T([16, 300], FP32), n: T([1], INT32)):
-        pypto.index_put_(x, (i,), pypto.view(values, [16, 300], [0, 0], valid_shape=[16, n[0]]))
+    def kernel(x: T([pypto.DYN, 5000], FP32), i: T([16], INT32), values: T([16, 5000], FP32), n: T([1], INT32)):
+        pypto.index_put_(x, (i,), pypto.view(values, [16, 5000], [0, 0], valid_shape=[16, n[0]]))
 
     ((_, tile),) = tiles_of(ir.compile(kernel))
-    assert tile[-1] < 300
-    for valid in (300, 299, 65, 64, 1):
-        x, values = torch.randn(rows, 300), torch.randn(16, 300)
+    assert tile[-1] < 5000
+    for valid in (5000, 4999, 2049, 2048, 1):
+        x, values = torch.randn(rows, 5000), torch.randn(16, 5000)
         where = torch.randperm(rows)[:16]
         expected = x.clone()
         expected[where, :valid] = values[:, :valid]
@@ -142,9 +142,9 @@ def test_rows_of_a_scatter_are_not_cut_to_a_few_cells():
 
 
 def test_an_index_out_of_range_is_a_fault_of_the_whole_operation():
-    kernel = put([40, 700], 6, 1)
+    kernel = put([40, 5000], 6, 1)
     with pytest.raises(pypto.PyptoError, match=r"index_put\(\): index 40 is out of range for dim 0 of x, which has 40"):
-        kernel(torch.zeros(40, 700), ints(0, 1, 2, 3, 40, 5), torch.ones(6, 700))
+        kernel(torch.zeros(40, 5000), ints(0, 1, 2, 3, 40, 5), torch.ones(6, 5000))
 
 
 @pytest.mark.parametrize("name", ["index_add", "scatter"])

@@ -226,6 +226,8 @@ class GraphBuilder {
     if (step.code != OpCode::kIndexPut && step.code != OpCode::kIndexAdd && step.code != OpCode::kScatter) return;
     const program::Operand& index = step.inputs[step.code == OpCode::kIndexPut ? 3 : 1];
     const std::vector<int64_t> extents = StaticExtents(exprs_, context_.tensors[index.tensor].shape);
+    // Slices are written in long runs, elements of a scatter go each to a place of its own.
+    grid->run = step.code == OpCode::kScatter ? 64 : 2048;
     if (step.code != OpCode::kScatter) {
       grid->touched = extents[0];
     } else if (const auto axis = static_cast<size_t>(step.attributes.axis); axis < extents.size()) {

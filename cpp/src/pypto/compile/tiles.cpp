@@ -144,6 +144,13 @@ int64_t RowRoom(const Grid& grid, int64_t held) {
   return grid.turned ? kTurnedRow : std::clamp(std::max<int64_t>(kTileElements / held, 1), kShortestRow, kLongestRow);
 }
 
+// Elements of a tile in the dims behind one.
+int64_t Behind(const Grid& grid, size_t dim) {
+  int64_t volume = 1;
+  for (size_t i = dim + 1; i < grid.tile.size(); ++i) volume *= grid.tile[i];
+  return volume;
+}
+
 void ChooseTile(Grid& grid) {
   const size_t rank = grid.extents.size();
   grid.tile.assign(rank, 1);
@@ -153,10 +160,10 @@ void ChooseTile(Grid& grid) {
     if (HasBit(grid.whole, rank, i)) {
       grid.tile[i] = grid.extents[i];
     } else if (i + 1 == rank) {
-      grid.tile[i] = std::min(grid.extents[i], RowRoom(grid, held));
+      grid.tile[i] = std::min(grid.extents[i], std::max(RowRoom(grid, held), grid.run));
       held *= grid.tile[i];
     } else if (!HasBit(grid.beside, rank, i)) {
-      const int64_t room = split ? 1 : std::max<int64_t>(kTileElements / held, 1);
+      const int64_t room = split ? 1 : std::max({kTileElements / held, grid.run / Behind(grid, i), int64_t{1}});
       grid.tile[i] = std::min(grid.extents[i], room);
       held *= grid.tile[i];
       // Rows of a split row are as good as rows of a whole one; other dims stay behind a split one.
@@ -176,7 +183,7 @@ void SettleTile(Grid& grid) {
   for (size_t i = 0; i < rank && Volume(grid.tile) > kLargestTile; ++i) {
     if (HasBit(grid.whole, rank, i)) continue;
     const int64_t others = Volume(grid.tile) / grid.tile[i];
-    const int64_t least = grid.touched > 0 && i + 1 == rank ? std::min(kShortestRow, grid.tile[i]) : 1;
+    const int64_t least = std::clamp<int64_t>(grid.run / Behind(grid, i), 1, grid.tile[i]);
     grid.tile[i] = std::clamp<int64_t>(kLargestTile / others, least, grid.tile[i]);
   }
 }

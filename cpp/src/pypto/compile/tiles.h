@@ -20,6 +20,7 @@ struct Grid {
   uint32_t beside = 0;        // of a transpose: the dim, as a bit, along which the operand's runs of elements go on
   bool turned = false;        // the operand's elements do not stand side by side along the last dim
   int64_t touched = 0;        // elements of the unsplit dims that count, for each of the others; 0: all that they span
+  int64_t run = 0;            // elements side by side that a tile has at least, where there are so many
   int64_t read = 1;           // elements of an operand that stand behind each element of the unsplit dims
 };
 
