@@ -12,7 +12,7 @@ from pypto.frontend.containers import Change, put
 from pypto.frontend.elements import IN_A_BRANCH, Elements
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.links import Condition
-from pypto.frontend.maybe import Maybe, Reason, choose, join, load, split
+from pypto.frontend.maybe import Maybe, Reason, choose, join, load, may_be_none, split
 from pypto.frontend.reach import snapshot_around
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.structures import Structures, are_alike, elements_of, rebuild
@@ -165,7 +165,8 @@ class BranchFlow:
         self._structures.refresh()
         for name in self._structures.names & self.names.keys():
             bound = choose(self.condition, *(side[name] for side in self._bound))
-            self.names[name] = join(name, self.names[name], bound, self._reason())
+            is_none = may_be_none(self._then.get(name)) or may_be_none(frame.get(name))
+            self.names[name] = join(name, self.names[name], bound, self._reason(is_none))
         self._give_up()
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
@@ -242,14 +243,26 @@ class BranchFlow:
         for side in (a, b):
             if isinstance(side, Unusable):
                 return side
+        is_none = self._may_be_none(name, a, b)
+        if is_none:
+            a, b = (UNBOUND if side is None else side for side in (a, b))
         (a, bound_a), (b, bound_b) = split(a, UNBOUND), split(b, UNBOUND)
         value = self._merge_values(name, a, b)
         if isinstance(value, Unusable):
             return value
-        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason())
+        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason(is_none))
 
-    def _reason(self) -> Reason:
-        return Reason("is bound only in one branch of the if at line {}", (self.runtime.source.place(self.meta.node),))
+    def _may_be_none(self, name: str, a: Any, b: Any) -> bool:
+        """Whether the loop around carries a name that holds None until it is bound, and one of the values says so."""
+        if a is None or b is None:
+            loop = self._loop()
+            if loop is not None and name in loop._nones:
+                return True
+        return (type(a) is Maybe and a.reason.is_none) or (type(b) is Maybe and b.reason.is_none)
+
+    def _reason(self, is_none: bool = False) -> Reason:
+        place = self.runtime.source.place(self.meta.node)
+        return Reason("is bound only in one branch of the if at line {}", (place,), is_none)
 
     def _merge_values(self, name: str, a: Any, b: Any) -> Any:
         """One value for both branches; UNBOUND gives way."""

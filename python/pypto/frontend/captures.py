@@ -16,6 +16,7 @@ from typing import Any
 
 from pypto.frontend import helpers
 from pypto.frontend.arrays import contents, is_torch_tensor
+from pypto.frontend.definitions import is_library_name
 from pypto.frontend.source import NoSourceError, read_source
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
@@ -297,7 +298,7 @@ def _imports(node: ast.AST, package: str | None) -> list[_Import]:
 
 def user_imports(function: types.FunctionType) -> list[_Import]:
     """What a function imports from modules of the user."""
-    return [item for item in _reading(function)[2] if not helpers.is_library_name(item[1])]
+    return [item for item in _reading(function)[2] if not is_library_name(item[1])]
 
 
 def _imported_values(function: types.FunctionType) -> list[tuple[str, Any]]:
@@ -345,7 +346,7 @@ def global_paths(function: types.FunctionType) -> list[tuple[str, ...]]:
 
 def is_user_module(value: Any) -> bool:
     """Whether it is a module whose variables count among the globals that a kernel reads."""
-    return isinstance(value, types.ModuleType) and not helpers.is_library_name(value.__name__)
+    return isinstance(value, types.ModuleType) and not is_library_name(value.__name__)
 
 
 def is_compared_by_identity(value: Any) -> bool:

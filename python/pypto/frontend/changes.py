@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
-from pypto.frontend.liveness import EMPTY, Names, loads_of
-
-_CHANGERS = frozenset(
+CHANGERS = frozenset(
     {
         "append", "extend", "insert", "pop", "popitem", "remove", "clear", "sort", "reverse", "update", "setdefault",
         "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__iadd__", "__imul__", "__ior__",
@@ -43,47 +40,21 @@ def may_write(node: ast.expr) -> bool:
     return False
 
 
-_PAIRS = (ast.Tuple, ast.List)
+PAIRS = (ast.Tuple, ast.List)
 
 
-class Change(NamedTuple):
-    """What a statement may do to a container."""
-
-    reads: Names  # names that it may read after the change
-    is_last: bool  # whether it reads no container after it
-
-
-def may_change(node: ast.stmt) -> Change | None:
-    """None for a statement that changes no container."""
-    changes, methods = isinstance(node, ast.AugAssign), 0
+def may_change(node: ast.stmt) -> bool:
+    """Whether a statement may change a container."""
     for each in ast.walk(node):
         if isinstance(each, ast.Subscript | ast.Attribute) and isinstance(each.ctx, ast.Store | ast.Del):
-            changes = True
-        elif isinstance(each, ast.Call) and not _is_operation(each):
-            changes = True
-            methods += _is_changer(each)
-    if not changes:
-        return None
-    is_last = not methods or (methods == 1 and isinstance(node, ast.Expr) and _is_changer(node.value))
-    return Change(loads_of(node) if methods else EMPTY, is_last)
-
-
-def _is_changer(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGERS
+            return True
+        if isinstance(each, ast.Call) and not _is_operation(each):
+            return True
+    return isinstance(node, ast.AugAssign | ast.Delete)
 
 
 def targets_in(target: ast.expr) -> list[ast.expr]:
     """What an assignment sets, in order."""
-    return [each for inner in target.elts for each in targets_in(inner)] if isinstance(target, _PAIRS) else [target]
-
-
-def sets_several(node: ast.stmt) -> ast.expr | None:
-    """The target of an assignment that sets elements of several containers one after the other."""
-    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-    if not isinstance(target, _PAIRS):
-        return None
-    targets = targets_in(target)
-    stores = [each for each in targets if isinstance(each, ast.Subscript | ast.Attribute)]
-    is_plain = len(stores) + sum(isinstance(each, ast.Name) for each in targets) == len(targets)
-    calls = any(isinstance(each, ast.Call) for each in ast.walk(target))
-    return target if len(stores) > 1 and is_plain and not calls else None
+    if isinstance(target, ast.Starred):
+        return targets_in(target.value)
+    return [each for inner in target.elts for each in targets_in(inner)] if isinstance(target, PAIRS) else [target]

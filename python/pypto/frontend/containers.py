@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from pypto.frontend.arrays import contents
 from pypto.frontend.code_objects import RUNTIME
+from pypto.frontend.definitions import attributes_of, put_attribute
 from pypto.frontend.maybe import split
 from pypto.frontend.tracer import NoValue, TensorLike
 
@@ -30,7 +31,9 @@ _LEAVES = (
 _LIBRARIES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "torch", "numpy"}
 _CLASSES = (type, abc.ABCMeta)
 _OF_LIBRARIES: set[type] = set()  # classes that are found to be of these
+_NO_PARTS: set[type] = {int, float, complex, bool, str, bytes, type(None)}  # and what else was found to have none
 _ARRAYS = frozenset({"torch", "numpy"})
+_BUILT_IN = frozenset({list, tuple, dict, set, frozenset, type, types.ModuleType, types.FunctionType})
 _MAX_OBJECTS = 20000
 _MAX_ARRAY_BYTES = 1 << 20
 
@@ -40,7 +43,7 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     if type(value) in _CLASSES:
         return _class_parts(value)
     if isinstance(value, _LEAVES):
-        return None
+        return None if type(value) in _NO_PARTS else _definition_parts(value)
     if isinstance(value, list | tuple | bytearray | collections.deque):
         return list(enumerate(value))
     if isinstance(value, dict):
@@ -49,7 +52,7 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
         return [(element, None) for element in value]
     if isinstance(value, types.MethodType):
         return [("__self__", value.__self__)]
-    if hasattr(value, "__length_hint__"):  # an iterator: how much of it is left
+    if hasattr(type(value), "__length_hint__"):  # an iterator: how much of it is left
         return [("elements left", operator.length_hint(value))]
     if hasattr(type(value), "__next__") and not isinstance(getattr(value, "__dict__", None), dict):
         return _iterator_parts(value)
@@ -79,6 +82,14 @@ def _class_parts(kind: type) -> list[tuple[Any, Any]] | None:
     return [(name, each) for name, each in names if not name.startswith("__") and not hasattr(type(each), "__get__")]
 
 
+def _definition_parts(value: Any) -> list[tuple[Any, Any]] | None:
+    """What a class, module or function of the user holds besides code."""
+    parts: list[tuple[Any, Any]] | None = attributes_of(value)
+    if not isinstance(value, type | types.ModuleType | types.FunctionType):
+        _NO_PARTS.add(type(value))
+    return parts
+
+
 def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
     """Attributes of an object of the user; the contents of an array."""
     module = type(value).__module__.partition(".")[0]
@@ -93,7 +104,7 @@ def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
         for slot in (slots,) if isinstance(slots, str) else slots:
             if hasattr(value, slot):
                 parts.append((slot, getattr(value, slot)))
-    return parts or None
+    return parts if parts or isinstance(held, dict) else None
 
 
 def defaults_of(function: types.FunctionType) -> list[Any]:
@@ -143,6 +154,7 @@ class Snapshot:
             if id(item) in self._seen:
                 continue
             if isinstance(item, types.FunctionType):
+                self._seen[id(item)] = (item, parts_of(item) or [], name)
                 self._add_captured(item, name, stack)
                 continue
             is_array = type(item).__module__.partition(".")[0] in _ARRAYS
@@ -156,13 +168,14 @@ class Snapshot:
             if parts is None:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
+            if type(item) not in _BUILT_IN:
+                stack.append((type(item), type(item).__name__))
             for key, element in parts:
                 stack.append((element, f"{name}[{key!r}]" if not isinstance(key, str) else f"{name}.{key}"))
 
     def _add_captured(self, function: types.FunctionType, path: str, stack: list[tuple[Any, str]]) -> None:
         """What a function made in a traced frame captures, which it may change where it is called."""
         if RUNTIME in function.__code__.co_freevars:
-            self._seen[id(function)] = (function, [], path)
             names = function.__code__.co_freevars
             captured = zip(names, variables_of(function), strict=False)
             stack += [(value, f"{path}.{name}") for name, (_, value) in captured]
@@ -222,9 +235,11 @@ class Snapshot:
                     delattr(item, key)
                 for key, element in before:
                     setattr(item, key, element)
-            elif isinstance(getattr(item, "__dict__", None), dict):
+            elif isinstance(item, types.ModuleType | types.FunctionType) or isinstance(
+                getattr(item, "__dict__", None), dict
+            ):
                 for key, element in before:
-                    object.__setattr__(item, key, element)
+                    put_attribute(item, key, element)
 
     def changes(self) -> Iterator[Change]:
         """Elements that are not what they were; those that cannot be put back have no key."""
@@ -258,7 +273,7 @@ def put(container: Any, key: Any, value: Any) -> None:
     if isinstance(container, list | dict):
         container[key] = value
     else:
-        object.__setattr__(container, key, value)
+        put_attribute(container, key, value)
 
 
 def same_element(a: Any, b: Any) -> bool:

@@ -24,6 +24,7 @@ def _can_put(container: Any, key: Any) -> bool:
     return (
         isinstance(container, list | dict)
         or isinstance(getattr(container, "__dict__", None), dict)
+        or isinstance(container, type)
         or (is_slot and type(container).__module__ != "builtins")
     )
 
@@ -62,6 +63,8 @@ class Elements:
         places = self._find(snapshot(), wanted) if wanted else {}
         self._places = {path: place for path, place in places.items() if path in wanted}
         held = self.values()
+        if held:
+            self._places = {path: place for path, place in self._places.items() if not self._is_over(held[path])}
         for path, (container, key) in self._places.items():
             trace.note_replaced(container, key, held[path])
 
@@ -73,6 +76,10 @@ class Elements:
                 snapshot.add_function(function)
             places = snapshot.places()
         return places
+
+    def _is_over(self, value: Any) -> bool:
+        """Whether an element is a tensor that cannot be used any more: nothing reads its container."""
+        return isinstance(value, Tensor) and not self._trace.is_open(value.scope)
 
     @property
     def paths(self) -> list[str]:
@@ -125,8 +132,8 @@ class Elements:
         for change in found:
             self._trace.note_replaced(change.container, change.key, change.old)
             put(change.container, change.key, change.old)
-        if found:
-            wanted = self._trace.facts.elements.setdefault(self._ordinal, set())
-            wanted |= {change.path for change in found}
+        wanted = {change.path for change in found if not self._is_over(change.old)} if found else set()
+        if wanted:
+            self._trace.facts.elements.setdefault(self._ordinal, set()).update(wanted)
             self._trace.starts_over = True
         return found

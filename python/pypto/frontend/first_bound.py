@@ -12,7 +12,7 @@ from pypto.frontend import carry
 from pypto.frontend.carry import Unusable
 from pypto.frontend.containers import snapshot_of
 from pypto.frontend.floats import FloatScalar, is_number
-from pypto.frontend.maybe import Maybe, Reason, split
+from pypto.frontend.maybe import Maybe, Reason, may_be_none, split
 from pypto.frontend.numbers_carried import CarriedNumbers
 from pypto.frontend.places import Place
 from pypto.frontend.rewrite import FlowMeta
@@ -66,19 +66,46 @@ class FirstBound:
     _constants: dict[str, Any]  # values of names that every iteration binds to one and the same, or leaves
     _stand_ins: dict[str, Tensor | None]
     _last: dict[str, Any]
+    _nones: set[str]  # names that hold None until the body binds them
 
-    def _reason(self) -> Reason:
-        return Reason("is bound only in the loop at line {}, which may not run at all", (self._place(),))
+    def _reason(self, name: str) -> Reason:
+        place, is_none = self._place(), name in self._nones
+        return Reason("is bound only in the loop at line {}, which may not run at all", (place,), is_none)
 
     def _reason_at_head(self, name: str) -> Reason:
         """The same at the start of a body."""
         return Reason(
             "is bound only at line {}, which no iteration of the loop at line {} has reached",
             (self.runtime.place_of(self.meta, name), self._place()),
+            name in self._nones,
         )
 
-    def _unbound_reason(self) -> Reason:
-        return Reason("is read before it is bound, in the loop at line {}", (self._place(),))
+    def _unbound_reason(self, name: str) -> Reason:
+        return Reason("is read before it is bound, in the loop at line {}", (self._place(),), name in self._nones)
+
+    def _begin_nones(self, frame: dict[str, Any]) -> None:
+        """Names that hold None when the loop begins, and that its body binds, are unbound till then."""
+        for name in self.meta.names.assigned:
+            value = frame.get(name, carry.UNBOUND)
+            if value is None and (self.ordinal, name) in self.trace.facts.nones:
+                frame[name] = carry.UNBOUND
+                self._nones.add(name)
+            elif may_be_none(value):
+                self._nones.add(name)
+
+    def note_nones(self) -> bool:
+        """Notes this for all names that hold None when the loop begins and are read in its body; false if for none."""
+        names = self.meta.names.assigned & self._live_at_head
+        return sum(self._starts_as_none(name, self._entry.get(name, carry.UNBOUND)) for name in sorted(names)) > 0
+
+    def _starts_as_none(self, name: str, before: Any) -> bool:
+        """Notes that a name is None until the body binds it; false where that was known."""
+        key, nones = (self.ordinal, name), self.trace.facts.nones
+        if before is not None or key in nones:
+            return False
+        nones.add(key)
+        self.trace.starts_over = True
+        return True
 
     def _place(self) -> Place:
         return self.runtime.source.place(self.meta.node)
@@ -119,7 +146,7 @@ class FirstBound:
         for name in (self._carried & self._live_at_head) - known - carry.target_names(self.meta.node):
             value, _ = split(self._entry.get(name, carry.UNBOUND), carry.UNBOUND)
             if value is carry.UNBOUND:
-                self.names[name] = Maybe(name, carry.UNBOUND, 0, self._unbound_reason(), self)
+                self.names[name] = Maybe(name, carry.UNBOUND, 0, self._unbound_reason(name), self)
 
     def explore(self, name: str, error: Exception) -> None:
         """A name is read before anything has bound it. Starts a trace without the branch or loop that does so, to
@@ -159,7 +186,7 @@ class FirstBound:
         """A name that no iteration binds."""
         before = self._entry.get(name, carry.UNBOUND)
         if before is carry.UNBOUND:
-            before = Maybe(name, carry.UNBOUND, 0, self._unbound_reason())
+            before = Maybe(name, carry.UNBOUND, 0, self._unbound_reason(name))
         self.names[name] = before
 
     def _refuse_change(self, name: str, before: Any, after: Any) -> NoReturn:

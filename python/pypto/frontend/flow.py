@@ -8,17 +8,19 @@ import types
 from typing import Any
 
 from pypto.errors import PyptoError
-from pypto.frontend import branches, carry, following, helpers, logic, looked_at, loopflow
+from pypto.frontend import branches, calls, carry, following, logic, loopflow, objects
 from pypto.frontend.branches import BranchFlow, ConcreteBranch
+from pypto.frontend.helpers import LIBRARY_TYPES
 from pypto.frontend.liveness import last_store
 from pypto.frontend.loops import Loop
+from pypto.frontend.maybe import load, may_be_none
 from pypto.frontend.places import Place, syntax_error, trace_error
 from pypto.frontend.plain_for import PlainFor
 from pypto.frontend.reach import depth
 from pypto.frontend.rewrite import FlowMeta
 from pypto.frontend.source import Source
 from pypto.frontend.structures import owner
-from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.symbolic import SymbolicScalar, static_int
 from pypto.frontend.tracer import Scope, TensorLike, current, require
 
 
@@ -62,11 +64,8 @@ class FunctionRuntime:
 
     # Statements.
 
-    def settle(self, follows: bool, *live: str) -> None:
-        """After a statement that may have changed a container; `live` are names that can be read later.
-
-        Without `follows` the statement may have read a container after the change.
-        """
+    def settle(self, *live: str) -> None:
+        """After a statement that may have changed a container; `live` are names that can be read later."""
         trace = current()
         if trace is None:
             return
@@ -74,7 +73,7 @@ class FunctionRuntime:
             trace.scope.settled()
         if trace.kin is not None:
             trace.kin.let_go(depth())
-            following.settle(trace, live, self.function, follows=follows)
+            following.settle(trace, live, self.function)
 
     def settle_all(self) -> None:
         """The same where a loop or branch begins or ends."""
@@ -101,17 +100,21 @@ class FunctionRuntime:
             raise trace_error(TypeError, "Tensors are not iterable; use pypto.loop over x.shape[0] and slices of x")
         if isinstance(iterable, SymbolicScalar):
             raise trace_error(TypeError, "a symbolic integer is not iterable; use `for i in pypto.loop(n)`")
-        return PlainFor(iterable)
+        return PlainFor(iterable, objects.each)
 
     def if_(self, key: int, condition: Any, frame: dict[str, Any]) -> BranchFlow | ConcreteBranch:
         """The two branches of an `if` statement."""
         self.settle_all()
+        if type(condition) not in LIBRARY_TYPES:
+            condition = objects.condition(condition)
         if isinstance(condition, SymbolicScalar) and not condition.is_concrete():
             return BranchFlow(self, self.metas[key], condition, frame)
         return branches.TAKEN if logic.truth(condition) else branches.SKIPPED
 
     def truth(self, word: str, condition: Any) -> bool:
         """The condition of a `while` or `assert`, which must be known while tracing."""
+        if type(condition) not in LIBRARY_TYPES:
+            condition = objects.condition(condition)
         if isinstance(condition, SymbolicScalar) and not condition.is_concrete():
             instead = (
                 "use `for i in pypto.loop(...)` for repetitions and `if` for conditions of the running kernel"
@@ -134,29 +137,29 @@ class FunctionRuntime:
             )
         return condition
 
+    @staticmethod
+    def is_none(value: Any, word: str) -> Any:
+        """`name is None` or `name is not None`."""
+        if not may_be_none(value):
+            return logic.compare_two(word, load(value), None)
+        is_bound = word == "IsNot"
+        known = static_int(value.bound)
+        if known is not None:
+            return (known != 0) == is_bound
+        return value.bound if is_bound else ~value.bound
+
     and_, or_, compare, select = logic.all_of, logic.any_of, logic.compare, logic.select
     compare_two, quantified = staticmethod(logic.compare_two), logic.quantified
+    call = staticmethod(calls.called)
+    binary, in_place = staticmethod(objects.binary), staticmethod(objects.in_place)
+    user, each, managed = staticmethod(objects.user), staticmethod(objects.each), staticmethod(objects.managed)
+    put_item, put_attribute = staticmethod(objects.put_item), staticmethod(objects.put_attribute)
+    slice = builtins.slice
 
     def not_(self, value: Any) -> Any:
         """`not value`."""
+        if type(value) not in LIBRARY_TYPES:
+            value = objects.condition(value)
         if isinstance(value, SymbolicScalar) and not value.is_concrete():
             return ~value
         return not logic.truth(value)
-
-    def call(self, function: Any) -> Any:
-        """What is called instead of a function: helpers are traced by the same rules."""
-        trace, called = current(), self._called(function)
-        return called if trace is None or trace.kin is None else following.watched(trace, called, self.function)
-
-    @staticmethod
-    def _called(function: Any) -> Any:
-        if isinstance(function, types.FunctionType):
-            return helpers.convert(function)
-        instead = looked_at.stands_for(function)
-        if instead is not None:
-            return instead
-        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
-            converted = helpers.convert(function.__func__)
-            return function if converted is function.__func__ else types.MethodType(converted, function.__self__)
-        helpers.refuse_kernel(function)
-        return function

@@ -7,15 +7,23 @@ import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from pypto.frontend.changes import CHANGERS
 from pypto.frontend.choices import choose_value
 from pypto.frontend.code_objects import RUNTIME
 from pypto.frontend.containers import put, same_element
+from pypto.frontend.helpers import is_users, is_users_code
 from pypto.frontend.kin import UNKNOWN, Parts, refusal
 from pypto.frontend.reach import Names, reachable
 from pypto.frontend.symbolic import static_int
 from pypto.frontend.tracer import Trace
 
 _OF_THE_FRAME = (dir, vars, eval, exec, globals, locals, super)  # look at the frame that calls them
+_HARMLESS = (  # change nothing themselves
+    len, range, isinstance, type, int, float, bool, str, list, tuple, dict, set, frozenset, zip, enumerate, reversed,
+    iter, sum, abs, round, all, any, print, repr, id, hasattr, getattr, divmod, slice, callable, issubclass,
+)  # fmt: skip
+_PLAIN_SETTERS = (object.__setattr__, object.__delattr__)
+_ONLY_SET = frozenset({"append", "insert", "pop", "popitem", "clear", "reverse", "setdefault", "__setitem__"})
 
 
 class _Put(NamedTuple):
@@ -27,7 +35,9 @@ class _Put(NamedTuple):
     same: Any
 
 
-def settle(trace: Trace, live: Iterable[str] | None, function: types.FunctionType, *, follows: bool = True) -> None:
+def settle(
+    trace: Trace, live: Iterable[str] | None, function: types.FunctionType | None, *, follows: bool = True
+) -> None:
     """Behind a statement that may have changed containers; `live` are names that can be read later.
 
     Without `follows` the statement may have read a container after it has changed another one.
@@ -45,26 +55,41 @@ def settle(trace: Trace, live: Iterable[str] | None, function: types.FunctionTyp
     trace.kin.refresh()
 
 
-def watched(trace: Trace, function: Any, caller: types.FunctionType) -> Any:
-    """What is called instead of a function that runs as ordinary Python, and may change containers on its way."""
-    plain = getattr(function, "__func__", function)
-    is_traced = isinstance(plain, types.FunctionType) and RUNTIME in plain.__code__.co_freevars
-    module = getattr(function, "__module__", None) or ""
-    if function in _OF_THE_FRAME:
-        return function
-    if is_traced or module.partition(".")[0] == "pypto" or type(getattr(function, "__self__", None)) in (list, dict):
-        return function
-    is_own = isinstance(plain, types.FunctionType)
+def watched(trace: Trace, function: Any, *, calls_traced: bool = False) -> Any:
+    """What is called instead of a function that runs as ordinary Python, and may change containers on its way.
 
-    @functools.wraps(function, updated=())
+    With `calls_traced` it calls functions that it is given as the kernel does.
+    """
+    kind = type(function)
+    plain = function.__func__ if kind is types.MethodType else function
+    is_own = kind is not functools.partial and is_users_code(plain)
+    if is_own and isinstance(plain, types.FunctionType) and RUNTIME in plain.__code__.co_freevars:
+        return function
+    owner = function.__self__ if isinstance(function, types.BuiltinMethodType) else None
+    is_method = type(owner) in (list, dict)
+    if any(function is each for each in _OF_THE_FRAME) or (is_method and function.__name__ not in CHANGERS):
+        return function
+    if not is_own and (getattr(function, "__module__", None) or "").partition(".")[0] == "pypto":
+        return function
+    is_harmless = any(function is each for each in _HARMLESS)
+    only_sets = any(function is each for each in _PLAIN_SETTERS) or (is_method and function.__name__ in _ONLY_SET)
+
     def call(*arguments: Any, **keywords: Any) -> Any:
         result = function(*arguments, **keywords)
         given = (*arguments, *keywords.values())
-        if is_own or any(callable(each) or hasattr(type(each), "__next__") for each in given):
-            settle(trace, None, caller, follows=False)
+        calls_back = not only_sets and (is_own or any(_may_call(each, calls_traced) for each in given))
+        if calls_back or not is_harmless:
+            settle(trace, None, None, follows=not calls_back)
         return result
 
     return call
+
+
+def _may_call(value: Any, calls_traced: bool) -> bool:
+    """Whether a function of a library that is given a value may run code of the user by itself."""
+    if callable(value):
+        return not calls_traced
+    return hasattr(type(value), "__next__") or is_users(value)
 
 
 def _puts(

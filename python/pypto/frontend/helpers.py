@@ -18,6 +18,7 @@ from pypto.errors import PyptoError
 from pypto.frontend import tracer
 from pypto.frontend.checks import Finding, find_unsupported, finding_error
 from pypto.frontend.code_objects import RUNTIME, instantiate
+from pypto.frontend.definitions import is_library_name
 from pypto.frontend.liveness import EMPTY, Names
 from pypto.frontend.places import trace_error
 from pypto.frontend.reach import KERNEL_FRAME
@@ -25,8 +26,10 @@ from pypto.frontend.rewrite import FlowMeta, rewrite
 from pypto.frontend.source import NoSourceError, Source, read_lambda_source, read_source
 from pypto.frontend.symbolic import SymbolicScalar
 
-_NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
 _MAX_CACHED = 512
+_MAX_NESTED = 50  # calls of one method inside of each other, of several objects
+LIBRARY_TYPES: set[type] = set()  # types that were found to be of the standard library, numpy, torch or this package
+_MAX_TYPES = 4096
 
 _GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -52,9 +55,21 @@ def is_library(value: Any) -> bool:
     return is_library_name(getattr(value, "__module__", None) or "")
 
 
-def is_library_name(module: str) -> bool:
-    """The same for the name of a module."""
-    return module.partition(".")[0] in _NATIVE_PACKAGES
+def is_users(value: Any) -> bool:
+    """Whether the class of an object is the user's own."""
+    kind = type(value)
+    if kind in LIBRARY_TYPES:
+        return False
+    if not is_library_name(kind.__module__):
+        return True
+    if len(LIBRARY_TYPES) < _MAX_TYPES:
+        LIBRARY_TYPES.add(kind)
+    return False
+
+
+def is_users_code(value: Any) -> bool:
+    """Whether a function, class or object that can be called runs code of the user."""
+    return not is_library(value) if isinstance(value, types.FunctionType | type) else is_users(value)
 
 
 def runs_natively(function: types.FunctionType) -> bool:
@@ -88,8 +103,11 @@ def _rewrite(function: types.FunctionType, live_at_end: Names) -> _Rewritten | _
     return source, code, metas
 
 
-def convert(function: types.FunctionType) -> types.FunctionType:
-    """What is called instead of a plain function in a kernel."""
+def convert(function: types.FunctionType, owner: Any = None, *, is_special: bool = False) -> types.FunctionType:
+    """What is called instead of a plain function in a kernel, or instead of a method of its owner.
+
+    A special method (of an operator, say) that holds what kernels cannot hold is left as it is.
+    """
     if is_library(function):
         return function
     trace = tracer.current()
@@ -99,18 +117,19 @@ def convert(function: types.FunctionType) -> types.FunctionType:
     if RUNTIME not in function.__code__.co_freevars and not runs_natively(function):
         rewritten = _rewritten(function)
     if isinstance(rewritten, _Refused):
-        return _guarded(function, rewritten, trace)
+        return function if is_special else _guarded(function, rewritten, trace)
     if trace is not None:
-        _refuse_recursion(function, function.__code__ if rewritten is None else rewritten[1])
+        _refuse_recursion(function, function.__code__ if rewritten is None else rewritten[1], owner)
     return function if rewritten is None else bind(function, rewritten, trace)
 
 
-def _is_traced(value: Any) -> bool:
+def _is_traced(value: Any, around: tuple[int, ...] = ()) -> bool:
     """Whether a value is one of the running kernel, or a container that holds one."""
-    if isinstance(value, list | tuple | set | frozenset):
-        return any(_is_traced(each) for each in value)
-    if isinstance(value, dict):
-        return any(_is_traced(each) for each in value.values())
+    if isinstance(value, list | tuple | set | frozenset | dict):
+        if id(value) in around:
+            return False
+        elements = value.values() if isinstance(value, dict) else value
+        return any(_is_traced(each, (*around, id(value))) for each in elements)
     return isinstance(value, tracer.TensorLike | tracer.FloatLike | tracer.NoValue | SymbolicScalar)
 
 
@@ -143,11 +162,19 @@ def _captures_alike(function: types.FunctionType, frame: types.FrameType) -> boo
     return all(frame.f_locals.get(name, value) is value for name, value in held.items())
 
 
-def _refuse_recursion(function: types.FunctionType, code: types.CodeType) -> None:
-    """An error when the code runs already, among the calls of the kernel that is traced."""
+def _is_of(frame: types.FrameType, owner: Any) -> bool:
+    """Whether a frame runs a method of an object."""
+    own = frame.f_code.co_varnames[:1]
+    return owner is None or not own or frame.f_locals.get(own[0], owner) is owner
+
+
+def _refuse_recursion(function: types.FunctionType, code: types.CodeType, owner: Any) -> None:
+    """An error when the code runs already for the same object, among the calls of the kernel that is traced."""
     frame: types.FrameType | None = sys._getframe(1)
+    times = 0
     while frame is not None and frame.f_code.co_name != KERNEL_FRAME:
-        if frame.f_code is code and _captures_alike(function, frame):
+        times += frame.f_code is code
+        if frame.f_code is code and _captures_alike(function, frame) and (_is_of(frame, owner) or times > _MAX_NESTED):
             raise trace_error(
                 RecursionError,
                 f"'{function.__name__}' calls itself: helpers of kernels are no recursive functions. Instead: "

@@ -26,6 +26,7 @@ from typing import Any
 from pypto import _core
 from pypto.errors import ProgramFormatError
 from pypto.frontend import captures, helpers
+from pypto.frontend.definitions import is_library_name
 from pypto.frontend.source import NoSourceError, read_source
 
 FORMAT = 1  # of the keys; a change of what they hold gives it another number
@@ -136,7 +137,7 @@ class _Digest:
     def _module(self, module: types.ModuleType) -> None:
         """Library modules by name, others by the content of their file."""
         self._put("module", module.__name__)
-        if helpers.is_library_name(module.__name__):
+        if is_library_name(module.__name__):
             self._put(str(getattr(module, "__version__", "")))
             return
         try:
@@ -172,7 +173,7 @@ class _Digest:
     def _class(self, value: type) -> None:
         """Library classes by name; of others the bases, functions and plain attributes."""
         self._put("class", value.__module__, value.__qualname__)
-        if helpers.is_library_name(value.__module__):
+        if is_library_name(value.__module__):
             return
         for base in value.__bases__:
             self.feed(base)
@@ -199,7 +200,7 @@ class _Digest:
             self._put("torch", repr(value))
         elif kind.__module__.startswith("pypto.") and kind.__qualname__ in {"Element", "StaticDim", "DynamicDim"}:
             self._put(kind.__qualname__, repr(value))
-        elif helpers.is_library_name(kind.__module__) or not isinstance(getattr(value, "__dict__", None), dict):
+        elif is_library_name(kind.__module__) or not isinstance(getattr(value, "__dict__", None), dict):
             raise UnstableError(f"an object of type {kind.__module__}.{kind.__qualname__} has no content to compare")
         else:
             self.feed(kind)

@@ -69,6 +69,14 @@ def stores_of(nodes: Sequence[ast.AST]) -> dict[str, ast.AST]:
     return visitor.found
 
 
+def note_path(node: ast.Subscript | ast.Attribute) -> None:
+    """Keeps how an element that is set is written, and of which name it is: the node is going to be rewritten."""
+    base: ast.AST = node
+    while isinstance(base, ast.Subscript | ast.Attribute):
+        base = base.value
+    node.path, node.root = ast.unparse(node), base.id if isinstance(base, ast.Name) else ""  # type: ignore[union-attr]
+
+
 def last_store(node: ast.AST, path: str) -> ast.AST:
     """The last statement inside that sets an element or attribute such as "state['acc']"; the node itself if none does.
 
@@ -80,11 +88,10 @@ def last_store(node: ast.AST, path: str) -> ast.AST:
     for each in ast.walk(node):
         if not isinstance(each, ast.Subscript | ast.Attribute) or not isinstance(each.ctx, ast.Store | ast.Del):
             continue
-        base: ast.AST = each
-        while isinstance(base, ast.Subscript | ast.Attribute):
-            base = base.value
-        exact = ast.unparse(each) == path
-        if isinstance(base, ast.Name) and base.id == root and exact >= is_exact:
+        if not hasattr(each, "path"):
+            note_path(each)
+        exact = each.path == path  # type: ignore[union-attr]
+        if each.root == root and exact >= is_exact:  # type: ignore[union-attr]
             found, is_exact = each, exact
     return found
 

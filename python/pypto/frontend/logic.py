@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto.frontend import carry, symbolic
 from pypto.frontend.choices import choose_value
-from pypto.frontend.equality import contains, contains_not, equal, unequal
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
+from pypto.frontend.objects import binary
 from pypto.frontend.operands import SKIPPED, Operand, choose, light, meta_of, when, writes
 from pypto.frontend.places import trace_error
 from pypto.frontend.reach import depth
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "Eq": equal,
-    "NotEq": unequal,
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
+    "Eq": functools.partial(binary, "Eq"),
+    "NotEq": functools.partial(binary, "NotEq"),
+    "Lt": functools.partial(binary, "Lt"),
+    "LtE": functools.partial(binary, "LtE"),
+    "Gt": functools.partial(binary, "Gt"),
+    "GtE": functools.partial(binary, "GtE"),
     "Is": is_same,
     "IsNot": is_not_same,
-    "In": contains,
-    "NotIn": contains_not,
+    "In": functools.partial(binary, "In"),
+    "NotIn": functools.partial(binary, "NotIn"),
 }
 
 

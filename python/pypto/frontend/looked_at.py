@@ -24,11 +24,17 @@ _CONTAINERS = (list, dict, set, frozenset, tuple)
 _EXTREMA = {builtins.min: symbolic.minimum, builtins.max: symbolic.maximum}
 
 
-def stands_for(function: Any) -> Callable[..., Any] | None:
-    """What is called instead of a function of Python; None for itself."""
+def is_of_container(function: Any) -> bool:
+    """Whether a function is a method of a container."""
+    return type(function) is types.BuiltinFunctionType and isinstance(function.__self__, _CONTAINERS)
+
+
+def stands_for(function: Any, run: Any = None) -> Callable[..., Any] | None:
+    """What is called instead of a function of Python; None for itself. A method of a container is run by `run`."""
     if type(function) is types.BuiltinFunctionType:
         if isinstance(function.__self__, _CONTAINERS):
-            return _of_objects(function, f"{function.__name__}()") if function.__name__ in _METHODS else None
+            run = run or function
+            return _of_objects(run, f"{function.__name__}()") if function.__name__ in _METHODS else run
         if function in _EXTREMA:
             return _EXTREMA[function]
         if function in (builtins.any, builtins.all):

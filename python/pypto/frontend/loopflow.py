@@ -40,6 +40,8 @@ class LoopFlow(LoopAliases, FirstBound):
         self.names: dict[str, Any] = {}
         self._check_statement()
         self._entry = frame = dict(frame)  # locals() gives one dict per frame, updated in place
+        self._nones = set()
+        self._begin_nones(frame)
         names = meta.names
         around = functools.partial(snapshot_around, self.trace, frame, runtime.function)
         self._elements = Elements(self.trace, self.ordinal, around, IN_A_LOOP)
@@ -324,6 +326,8 @@ class LoopFlow(LoopAliases, FirstBound):
         if are_alike(before, after):
             self._structures.note(name, before)
             return
+        if self._starts_as_none(name, before):
+            return
         self._refuse_change(name, before, after)
 
     # After the loop.
@@ -367,6 +371,6 @@ class LoopFlow(LoopAliases, FirstBound):
 
     def _leave_name(self, name: str, value: Any, certain: bool) -> None:
         if self._numbers.has_flag(name):
-            self.names[name] = self._numbers.left(name, value, self._reason())
+            self.names[name] = self._numbers.left(name, value, self._reason(name))
         else:
-            self.names[name] = join(name, value, 1 if certain else self.loop.runs_at_all(), self._reason())
+            self.names[name] = join(name, value, 1 if certain else self.loop.runs_at_all(), self._reason(name))

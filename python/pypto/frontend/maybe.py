@@ -15,6 +15,7 @@ class Reason(NamedTuple):
 
     text: str
     places: tuple[Place, ...]
+    is_none: bool = False  # the name holds None instead where it is not bound
 
     def in_file(self) -> str:
         """For an error that shows the source."""
@@ -41,6 +42,8 @@ class Maybe(NamedTuple):
             error = trace_error(NameError, f"'{self.name}' {self.reason.in_file()}. Instead: bind it before")
             if self.loop is not None:
                 self.loop.explore(self.name, error)
+            if self.reason.is_none:
+                return None
             raise error
         if known is None:
             trace = require("a name")
@@ -50,8 +53,14 @@ class Maybe(NamedTuple):
                 line = trace.line_in_kernel()
                 used = "" if line is None else f" at line {line}"
                 reason = self.reason.in_kernel(trace)
-                trace.build("check", expr, f"'{self.name}' is used{used} and was never bound: it {reason}")
+                state = "is None" if self.reason.is_none else "was never bound"
+                trace.build("check", expr, f"'{self.name}' is used{used} and {state}: it {reason}")
         return self.value
+
+
+def may_be_none(value: Any) -> bool:
+    """Whether a name may hold None, depending on the running kernel."""
+    return isinstance(value, Maybe) and value.reason.is_none
 
 
 def load(value: Any) -> Any:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -12,12 +12,12 @@ class PlainFor:
 
     names: dict[str, Any] = {}  # noqa: RUF012  always empty
 
-    def __init__(self, iterable: Any) -> None:
-        self.iterable = iterable
+    def __init__(self, iterable: Any, each: Callable[[Any], Iterable[Any]]) -> None:
+        self.iterable, self._each = iterable, each
 
     def __iter__(self) -> Iterator[Any]:
         try:
-            yield from self.iterable
+            yield from self._each(self.iterable)
         finally:  # the last item, or a break
             self.iterable = ()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pypto.frontend.code_objects import RUNTIME
 from pypto.frontend.containers import Snapshot, snapshot_of, variables_of
+from pypto.frontend.definitions import attributes_of
 from pypto.frontend.places import is_ours
 from pypto.frontend.plain_for import PlainFor
 from pypto.frontend.tracer import Trace, current
@@ -21,7 +22,9 @@ KERNEL_FRAME = "_run_kernel"  # name of the function that calls the kernel's own
 def _referents(value: Any) -> list[Any]:
     """What an object holds; nothing for classes, modules, tensors and other objects of this package."""
     if isinstance(value, types.FunctionType):
-        return [value.__closure__, value.__defaults__, value.__kwdefaults__]
+        return [value.__closure__, value.__defaults__, value.__kwdefaults__, *vars(value).values()]
+    if isinstance(value, type | types.ModuleType):
+        return [each for _, each in attributes_of(value) or () if not isinstance(each, int | float | str)]
     if isinstance(value, type | types.ModuleType | types.CodeType | types.FrameType | str | bytes | int | float):
         return []
     is_opaque = type(value).__module__.startswith("pypto.") and not isinstance(value, tuple)
@@ -88,7 +91,7 @@ def depth() -> int:
 def reachable(live: Iterable[str] | None, function: types.FunctionType | None = None) -> Names:
     """What can be read: by the live names of the frame that runs, the function's outer ones, and those of callers.
 
-    And results of calls that a statement has not used yet.
+    And results of calls that a statement has not used yet. Without live names they are those of the line that runs.
     """
     found = Names()
     trace = current()
@@ -98,7 +101,7 @@ def reachable(live: Iterable[str] | None, function: types.FunctionType | None = 
         found.add(value for _, value in variables_of(function))
     for depth, frame in enumerate(_users(sys._getframe(1))):
         names = _names_of(frame)
-        read = _live_in(frame) if depth else live
+        read = _live_in(frame) if depth or live is None else live
         found.add(names.values() if read is None else [names[name] for name in read if name in names])
         found.add(_globals_of(frame).values())
         found.add(_iterated_by(frame))

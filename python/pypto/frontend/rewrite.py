@@ -20,23 +20,21 @@ Positions are kept, so tracebacks and source places are those of the file.
 from __future__ import annotations
 
 import ast
+import copy
 import types
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-from pypto.frontend.changes import may_change, may_write, sets_several, targets_in
+from pypto.frontend.changes import may_write
 from pypto.frontend.code_objects import MADE, RUNTIME, find, named, owner_of_private_names
 from pypto.frontend.hoisting import hoist
 from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names, loads_of
 from pypto.frontend.returns import without_conditional_returns
+from pypto.frontend.rewrite_objects import elements_in
+from pypto.frontend.rewrite_stores import Stores
 from pypto.frontend.source import Source
 
 _INNER = "_pypto_inner"
 CHOSEN = "conditional expression"  # names what a conditional expression gives
-_VALUE = ".value"  # no name of a user; begins those of what an assignment has still to set
-_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_Node = TypeVar("_Node", bound=ast.expr)
 
 
 @dataclass
@@ -63,14 +61,6 @@ def _escapes(statements: list[ast.stmt], *, loop_level: bool) -> list[ast.stmt]:
     return found
 
 
-def _at_start(made: Any, node: ast.AST) -> None:
-    """Places a made node at the first line of another; a span of lines would move its calls to the last one."""
-    ast.copy_location(made, node)
-    if made.end_lineno != made.lineno:
-        made.end_lineno, made.end_col_offset = made.lineno, made.col_offset + 1
-    ast.fix_missing_locations(made)
-
-
 def _uncertain(flows: dict[ast.AST, FlowNames]) -> set[str]:
     """Names that a loop or branch binds."""
     found: set[str] = set()
@@ -79,27 +69,12 @@ def _uncertain(flows: dict[ast.AST, FlowNames]) -> set[str]:
     return found
 
 
-class _Rewriter(ast.NodeTransformer):
+class _Rewriter(Stores):
     def __init__(self, liveness: Liveness) -> None:
         self.flows = liveness.flows
         self.live = liveness.live
         self.metas: list[FlowMeta] = []
         self.uncertain = _uncertain(self.flows)  # names that may be bound on some paths only
-
-    # Small builders.
-
-    @staticmethod
-    def _name(name: str, store: bool = False) -> ast.Name:
-        return ast.Name(name, ast.Store() if store else ast.Load())
-
-    def _attribute(self, owner: str, name: str) -> ast.Attribute:
-        return ast.Attribute(self._name(owner), name, ast.Load())
-
-    def _call(self, owner: str, method: str, *arguments: ast.expr) -> ast.Call:
-        return ast.Call(self._attribute(owner, method), list(arguments), [])
-
-    def _frame(self) -> ast.Call:
-        return self._call(RUNTIME, "frame")
 
     def _operand(self, body: ast.expr, key: int) -> ast.Lambda:
         """An operand that is evaluated where the runtime calls it."""
@@ -135,12 +110,6 @@ class _Rewriter(ast.NodeTransformer):
         self.metas.append(FlowMeta(node, self.flows[node], len(self.metas), escapes))
         return len(self.metas) - 1
 
-    @staticmethod
-    def _placed(made: list[ast.stmt], node: ast.AST) -> list[ast.stmt]:
-        for statement in made:
-            _at_start(statement, node)
-        return made
-
     # Statements.
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
@@ -148,13 +117,20 @@ class _Rewriter(ast.NodeTransformer):
         names = self.flows[node]
         flow = f"_pypto_flow{key}"
         iterable = self.visit(node.iter)
+        reads = names.live_at_head.union(*map(loads_of, node.body))
         body = self._visit_all(node.body)
         end = ast.Expr(self._call(flow, "end", self._frame()))
         self._placed([end], node)
         begin = self._located(self._call(RUNTIME, "for_", ast.Constant(key), iterable, self._frame()), node.iter)
         opening = ast.Assign([self._name(flow, store=True)], begin)
         carried = names.assigned & (names.live_at_head | names.live_after)
-        loop = ast.For(node.target, self._name(flow), [*self._placed(self._take(flow, carried), node), *body, end], [])
+        target, first = node.target, self._placed(self._take(flow, carried), node)
+        if elements_in(target):
+            target, pairs = self._without_elements(copy.deepcopy(target))
+            for each, name in pairs:
+                first += self._put_later(each, name, each, reads)
+            first += self._forget([name for _, name in pairs], node)
+        loop = ast.For(target, self._name(flow), [*first, *body, end], [])
         return self._placed([opening, loop, *self._take(flow, names.assigned & names.live_after)], node)
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
@@ -172,13 +148,6 @@ class _Rewriter(ast.NodeTransformer):
             body = [*restore, *self._visit_all(statements), *self._placed([end], node)]
             parts.append(ast.If(self._call(flow, word), body, []))
         return self._placed([*parts, *self._take(flow, names.assigned & names.live_after)], node)
-
-    def _visit_all(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for statement in statements:
-            result = self.visit(statement)
-            made += result if isinstance(result, list) else [result]
-        return made
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         hoist(node)
@@ -208,65 +177,12 @@ class _Rewriter(ast.NodeTransformer):
             node.value = self._located(self._call(RUNTIME, "returned", node.value), node.value)
         return node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
-        settled = self._settled(node)
-        if not isinstance(node.target, ast.Name) or node.target.id not in self.uncertain:
-            return settled
-        loaded = self._call(RUNTIME, "load", self._name(node.target.id))
-        return [*self._placed([ast.Assign([self._name(node.target.id, store=True)], loaded)], node), *settled]
-
-    def _settled(self, node: ast.stmt) -> list[ast.stmt]:
-        """The statement, and a call behind it where it may have changed a container."""
-        several = sets_several(node)
-        if isinstance(node, ast.Assign) and several is not None:
-            return self._one_by_one(node, several)
-        change = may_change(node)
-        live = self.live.get(node, EMPTY)
-        self.generic_visit(node)
-        if change is None:
-            return [node]
-        return [node, self._settle(node, live | change.reads, follows=change.is_last)]
-
-    def _settle(self, node: ast.stmt, live: Names, *, follows: bool = True) -> ast.stmt:
-        names = [ast.Constant(name) for name in sorted(live)]
-        settled = ast.Expr(self._call(RUNTIME, "settle", ast.Constant(follows), *names))
-        return self._placed([settled], node)[0]
-
-    def _renamed(self, target: ast.expr, names: Iterator[str]) -> ast.expr:
-        """A target of the same form that sets these names."""
-        if not isinstance(target, ast.Tuple | ast.List):
-            return ast.copy_location(self._name(next(names), store=True), target)
-        return ast.copy_location(ast.Tuple([self._renamed(each, names) for each in target.elts], ast.Store()), target)
-
-    def _one_by_one(self, node: ast.Assign, target: ast.expr) -> list[ast.stmt]:
-        """`a[0], b[0] = v, w` as `.value0, .value1 = v, w`, `a[0] = .value0`, `b[0] = .value1`."""
-        live, targets = self.live.get(node, EMPTY) | loads_of(target), targets_in(target)
-        names = [f"{_VALUE}{position}" for position in range(len(targets))]
-        change = may_change(ast.Expr(node.value))
-        node.targets = [self._renamed(target, iter(names))]
-        self.generic_visit(node)
-        made: list[ast.stmt] = [node]
-        if change is not None:
-            made.append(self._settle(node, live | change.reads | frozenset(names), follows=change.is_last))
-        for position, (each, name) in enumerate(zip(targets, names, strict=True)):
-            made += self._placed([ast.Assign([self.visit(each)], self._name(name))], node)
-            if not isinstance(each, ast.Name):
-                made.append(self._settle(node, live | frozenset(names[position + 1 :])))
-        return [*made, *self._placed([ast.Delete([ast.Name(name, ast.Del()) for name in names])], node)]
-
-    visit_Assign = visit_AnnAssign = visit_Delete = visit_Expr = _settled
-
     # Expressions.
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if not isinstance(node.ctx, ast.Load) or node.id not in self.uncertain:
             return node
         return self._located(self._call(RUNTIME, "load", ast.copy_location(self._name(node.id), node)), node)
-
-    @staticmethod
-    def _located(made: _Node, node: ast.AST) -> _Node:
-        _at_start(made, node)
-        return made
 
     @staticmethod
     def _binds(*nodes: ast.expr) -> bool:
@@ -288,17 +204,23 @@ class _Rewriter(ast.NodeTransformer):
         rest = [self._operand(value, key) for value, key in zip(values[1:], keys, strict=True)]
         return self._located(self._call(RUNTIME, method, values[0], *rest), node)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
-        if not isinstance(node.op, ast.Not):
-            return node
-        return self._located(self._call(RUNTIME, "not_", node.operand), node)
+    def _asks_for_none(self, node: ast.Compare) -> bool:
+        """Whether it is `name is None` or `name is not None`, of a name that may be bound on some paths only."""
+        is_name = isinstance(node.left, ast.Name) and node.left.id in self.uncertain
+        is_identity = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
+        other = node.comparators[0]
+        return is_name and is_identity and isinstance(other, ast.Constant) and other.value is None
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if self._asks_for_none(node):
+            asked = self._call(RUNTIME, "is_none", node.left, ast.Constant(type(node.ops[0]).__name__))
+            return self._located(asked, node)
         if len(node.ops) == 1 or self._binds(*node.comparators):
             self.generic_visit(node)
-            if len(node.ops) > 1 or isinstance(node.ops[0], _ORDERS):
+            if len(node.ops) > 1:
                 return node
+            if not isinstance(node.ops[0], ast.Is | ast.IsNot):
+                return self._compared(node)
             name = ast.Constant(type(node.ops[0]).__name__)
             return self._located(self._call(RUNTIME, "compare_two", name, node.left, node.comparators[0]), node)
         keys = [self._operands_meta(value, [value]) for value in node.comparators]

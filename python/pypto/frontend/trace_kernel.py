@@ -119,7 +119,7 @@ class PreparedKernel:
             except Retrace:
                 facts = trace.facts
             except PyptoError as error:
-                if trace.starts_over:
+                if trace.starts_over or _may_be_none(error, trace):
                     continue
                 if trace.facts.error is not None and isinstance(error, NameError):
                     raise trace.facts.error from None
@@ -129,7 +129,7 @@ class PreparedKernel:
                     raise self._placed(error, trace) from None
                 raise
             except Exception as error:
-                if trace.starts_over:
+                if trace.starts_over or _may_be_none(error, trace):
                     continue
                 if trace.facts.error is not None and isinstance(error, NameError):
                     raise trace.facts.error from None
@@ -201,6 +201,14 @@ class PreparedKernel:
             text += " (nothing that was traced has bound it: its branch is not taken, or its loop does not run)"
         message = f"Failed to call JIT function '{self.function.__name__}'. {text}"
         return typed((PyptoGeneralError,), type(error), render(message, place))
+
+
+def _may_be_none(error: Exception, trace: Trace) -> bool:
+    """Notes names whose None may stand for no iteration yet, where an error in a loop speaks of None."""
+    if not isinstance(error, TypeError | AttributeError) or "NoneType" not in str(error):
+        return False
+    noted: list[bool] = [loop.note_nones() for loop in trace.loops]
+    return any(noted)
 
 
 def prepare(function: types.FunctionType, signature: Signature) -> PreparedKernel:

@@ -13,7 +13,7 @@ import collections
 import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pypto import _core
 from pypto.config import scopes
@@ -79,6 +79,7 @@ class Facts:
     structures: dict[int, dict[str, Any]] = field(default_factory=dict)  # names bound anew to containers of one make
     constants: dict[tuple[int, str], tuple[str, Any]] = field(default_factory=dict)  # that a loop binds names to first
     flags: set[tuple[int, str]] = field(default_factory=set)  # names that only some paths of a loop body bind
+    nones: set[tuple[int, str]] = field(default_factory=set)  # names that are None until a loop body binds them
     written: set[tuple[int, str]] = field(default_factory=set)  # names that a loop binds anew and writes into as well
     linked: set[tuple[int, str]] = field(default_factory=set)  # those whose tensor of before a branch has more names
     outside: dict[tuple[int, str], list[Ordinal]] = field(default_factory=dict)  # tensors that such a name may be
@@ -298,7 +299,8 @@ class Trace:
             inside = [r for r in self.ranges if r.filename == filename and r.first_line <= line <= r.last_line]
             known = min(inside, key=lambda r: r.last_line - r.first_line) if inside else None
             self._known_lines[(filename, line)] = known
-        return cast("SourceRange | None", known)
+        found: SourceRange | None = known
+        return found
 
     def has_line(self, filename: str, line: int) -> bool:
         """Whether a line belongs to a traced function."""

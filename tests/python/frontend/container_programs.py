@@ -66,9 +66,13 @@ def kernel(
 """
 
 
-def load(directory, body):
+def with_more(more):
+    return HEAD.replace("SHARED = ", textwrap.dedent(more) + "\nSHARED = ", 1) if more else HEAD
+
+
+def load(directory, body, more=""):
     path = directory / f"containers_{next(_numbers)}.py"
-    path.write_text(HEAD + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n")
+    path.write_text(with_more(more) + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -81,10 +85,11 @@ def run(kernel, n):
     return out
 
 
-def eager(body, n):
+def eager(body, n, more=""):
     """What Python does with the same lines, on tensors of torch."""
     out = torch.zeros(8)
-    head = HEAD[HEAD.index("@dataclass") : HEAD.index("@pypto")]
+    head = with_more(more)
+    head = head[head.index("@dataclass") : head.index("@pypto")]
     shim = types.SimpleNamespace(loop=range, loop_unroll=batches, is_loop_begin=lambda i: i == 0)
     names = {
         "pypto": shim, "copy": copy, "dataclass": dataclass,
@@ -102,20 +107,20 @@ def batches(start, stop, step, unroll_list):
             start += factor * step
 
 
-def follows(directory, body, numbers=(0, 1, 2, 3)):
-    """The kernel computes what Python does."""
-    kernel = load(directory, body)
+def follows(directory, body, numbers=(0, 1, 2, 3), more=""):
+    """The kernel computes what Python does; `more` stands before it in its module."""
+    kernel = load(directory, body, more)
     for n in numbers:
-        assert run(kernel, n).tolist() == eager(body, n).tolist(), n
+        assert run(kernel, n).tolist() == eager(body, n, more).tolist(), n
 
 
-def refused(directory, body, kind, at, why, mark=""):
+def refused(directory, body, kind, at, why, mark="", more=""):
     """The line `at` of the body is refused, at `mark`, with what to write instead."""
     lines = [each.strip() for each in textwrap.dedent(body).strip("\n").split("\n")]
     with pytest.raises(pypto.CompileError, match=f"a {kind} changes that may be the one of another name") as caught:
-        run(load(directory, body), 1)
+        run(load(directory, body, more), 1)
     assert isinstance(caught.value, ValueError)
-    assert caught.value.lineno == HEAD.count("\n") + 1 + lines.index(at)
+    assert caught.value.lineno == with_more(more).count("\n") + 1 + lines.index(at)
     indent = len(textwrap.dedent(body).strip("\n").split("\n")[lines.index(at)]) - len(at)
     assert caught.value.column == 4 + indent + at.index(mark)
     assert f"and {why}. Instead: bind a new" in str(caught.value)

@@ -1,0 +1,46 @@
+"""Classes, modules and functions of the user as containers: what they hold besides code."""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+from typing import Any
+
+NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
+_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, str, bytes)
+
+
+def is_library_name(module: str) -> bool:
+    """Whether a module is of the standard library, pypto, numpy or torch."""
+    return module.partition(".")[0] in NATIVE_PACKAGES
+
+
+def attributes_of(value: Any) -> list[tuple[str, Any]] | None:
+    """Attributes of a class or module of the user that are no code, and those of a function; None for other objects."""
+    if isinstance(value, types.FunctionType):
+        return list(vars(value).items())
+    if isinstance(value, type):
+        if is_library_name(value.__module__) or isinstance(value, enum.EnumMeta):
+            return None
+        held = [(name, each) for name, each in vars(value).items() if not hasattr(type(each), "__get__")]
+    elif isinstance(value, types.ModuleType) and not is_library_name(value.__name__):
+        held = [
+            (name, each) for name, each in vars(value).items() if not isinstance(each, _CODE) and not _is_array(each)
+        ]
+    else:
+        return None
+    return [(name, each) for name, each in held if not (name.startswith("__") and name.endswith("__"))]
+
+
+def _is_array(value: Any) -> bool:
+    """Constants of a module, of any size."""
+    return type(value).__module__.partition(".")[0] in {"numpy", "torch"}
+
+
+def put_attribute(holder: Any, name: str, value: Any) -> None:
+    """Sets one, by no code of the user."""
+    if isinstance(holder, type):
+        type.__setattr__(holder, name, value)
+    else:
+        object.__setattr__(holder, name, value)

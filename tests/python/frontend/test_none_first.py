@@ -1,0 +1,60 @@
+"""Names that hold None until a loop binds them: `None` is the value of no iteration yet."""
+
+import pytest
+from container_programs import HEAD, follows, load, run
+
+import pypto
+
+LOOP = "acc = None\nfor i in pypto.loop(n[0]):\n    t = x * (i + 1)\n"
+END = "\nif acc is not None:\n    out[0:4] = acc\nout[4:8] = x if acc is None else acc * 2.0"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        LOOP + "    acc = t if acc is None else acc + t" + END,
+        LOOP + "    if acc is None:\n        acc = t\n    else:\n        acc = acc + t" + END,
+        LOOP + "    if acc is not None:\n        acc = acc + t\n    else:\n        acc = t" + END,
+        LOOP + "    if not (acc is None):\n        acc = acc + t\n    else:\n        acc = t" + END,
+        LOOP + "    if i > 0:\n        acc = t if acc is None else acc + t" + END,
+        LOOP + "    if acc is None and i > 0:\n        acc = t\n    elif acc is not None:\n        acc = acc + t" + END,
+        LOOP + "    if acc is not None:\n        out[0:4] = acc + t\n    acc = t" + END,
+        LOOP + "    if acc is None:\n        acc = t\n    acc[0:2] = x[2:4]\n    acc = acc + 1.0" + END,
+        LOOP + "    acc = t if acc is None else acc + t\n    if i == 1:\n        acc = None" + END,
+        LOOP + "    if i == 1:\n        acc = None\n    acc = t if acc is None else acc + t" + END,
+        LOOP + "    for j in pypto.loop(i):\n        acc = t if acc is None else acc + t * j" + END,
+        LOOP + "    acc = t if acc is None else t\nfor i in pypto.loop(2):\n    acc = x if acc is None else -acc" + END,
+        LOOP + "    b = acc\n    out[0:4] = t if acc is None else t * 2.0\nacc = x",
+        LOOP.replace("i in pypto.loop(n[0])", "i, k in pypto.loop_unroll(0, n[0], 1, unroll_list=[2])")
+        + "    acc = t * k if acc is None else acc + t"
+        + END,
+        "acc = None\nfor i in pypto.loop(n[0]):\n    acc = i + 3 if acc is None else acc * 2 + i\n"
+        "k = 7 if acc is None else acc\n"
+        "out[0:4] = x * k",
+        "acc = None\nfor i in pypto.loop(n[0]):\n    acc = 0.5 if acc is None else acc * 2.0\n"
+        "k = 7.0 if acc is None else acc\nout[0:4] = x * k",
+        "acc = None\nfor i in pypto.loop(n[0]):\n    if acc is None:\n        acc = [x, 1]\n    else:\n"
+        "        acc = [acc[0] * 2.0, acc[1] + 1]\nif acc is not None:\n    out[0:4] = acc[0] * acc[1]",
+        "a = b = None\nfor i in pypto.loop(n[0]):\n    a, b = (x if b is None else b), (x * 2.0 if a is None else a)\n"
+        "if a is not None and b is not None:\n    out[0:4] = a\n    out[4:8] = b",
+    ],
+)  # fmt: skip
+def test_none_is_known_when_the_kernel_runs(tmp_path, lines):
+    follows(tmp_path, lines)
+
+
+def test_it_is_no_value(tmp_path):
+    kernel = load(tmp_path, LOOP + "    acc = acc * 2.0 if i > 1 else t\nout[0:4] = acc")
+    assert run(kernel, 2)[:4].tolist() == [2.0, 4.0, 6.0, 8.0]
+    with pytest.raises(pypto.PyptoError, match="'acc' is used at line 11 and is None: it is bound only in the loop"):
+        run(kernel, 0)
+    first = HEAD.count("\n") + 1
+    kernel = load(tmp_path, LOOP + "    acc = t + acc if i > 1 else t\nout[0:4] = acc")
+    assert run(kernel, 2)[:4].tolist() == [2.0, 4.0, 6.0, 8.0]
+    with pytest.raises(TypeError, match="NoneType") as caught:
+        run(load(tmp_path, LOOP + "    acc = acc + t\nout[0:4] = acc"), 1)
+    assert f"line {first + 3}, column 15" in str(caught.value)
+    with pytest.raises(TypeError, match=r"'acc' is a tensor before the pypto.loop and what is a tensor .* and a list"):
+        run(
+            load(tmp_path, LOOP + "    if acc is None:\n        acc = t\n    else:\n        acc = [t]\nout[0:4] = x"), 1
+        )
