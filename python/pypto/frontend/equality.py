@@ -19,7 +19,7 @@ _LISTED = (list, tuple, collections.deque)
 _KEYED: tuple[type, ...] = (dict, set, frozenset, type({}.keys()))
 
 
-def _is_generated(kind: type) -> bool:
+def is_generated(kind: type) -> bool:
     """Whether dataclass has made the `==` of a class."""
     code = getattr(kind.__eq__, "__code__", None)
     return dataclasses.is_dataclass(kind) and code is not None and code.co_filename == "<string>"
@@ -37,7 +37,7 @@ def equal(a: Any, b: Any) -> Any:
         return len(a) == len(b) and _all(zip(a, b, strict=True))
     if rule is _OF_DICTS and other is rule:
         return a.keys() == b.keys() and _all((value, b[key]) for key, value in a.items())
-    if type(a) is type(b) and _is_generated(type(a)):
+    if type(a) is type(b) and is_generated(type(a)):
         names = [field.name for field in dataclasses.fields(a) if field.compare]
         return _all((getattr(a, name), getattr(b, name)) for name in names)
     return a == b

@@ -16,7 +16,7 @@ from typing import Any
 
 from pypto.frontend import following
 from pypto.frontend.calls import BUILTINS, called, method
-from pypto.frontend.equality import contains, contains_not, equal, unequal
+from pypto.frontend.equality import contains, contains_not, equal, is_generated, unequal
 from pypto.frontend.helpers import LIBRARY_TYPES, is_users
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import current
@@ -84,6 +84,8 @@ def binary(name: str, a: Any, b: Any) -> Any:
         return _OPERATORS[name][0](a, b)
     if name in ("In", "NotIn"):
         return _contains(name, a, b)
+    if name in ("Eq", "NotEq") and is_generated(type(a)):
+        return _OPERATORS[name][0](a, b)
     if name in _COMPARISONS:
         left, right = (f"__{each}__" for each in _COMPARISONS[name])
     else:

@@ -299,8 +299,7 @@ class Trace:
             inside = [r for r in self.ranges if r.filename == filename and r.first_line <= line <= r.last_line]
             known = min(inside, key=lambda r: r.last_line - r.first_line) if inside else None
             self._known_lines[(filename, line)] = known
-        found: SourceRange | None = known
-        return found
+        return known  # type: ignore[no-any-return]
 
     def has_line(self, filename: str, line: int) -> bool:
         """Whether a line belongs to a traced function."""

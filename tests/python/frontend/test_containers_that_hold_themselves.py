@@ -37,8 +37,8 @@ def test_it_is_used_as_others_are(tmp_path, body):
             "C = A\nif n[0] > 0:\n    C = B\nout[0:4] = C[0]",
             7,
             15,
-            "'C' is a list of 3 that holds itself in one branch of the if at line {} and a list of 3 that holds itself "
-            "in the other (Conflicted var C)",
+            "'C' is a list of 3 that holds itself in one branch of the if at line {} and another list of 3 that holds "
+            "itself in the other (Conflicted var C)",
         ),
         (
             "for i in pypto.loop(n[0]):\n    A, B = B, A",
@@ -46,7 +46,7 @@ def test_it_is_used_as_others_are(tmp_path, body):
             8,
             "'A' changes in a pypto.loop from a list of 3 that holds",
         ),
-        ("C = A if n[0] > 0 else B", 4, 8, "got a list of 3 that holds itself and a list of 3 that holds itself"),
+        ("C = A if n[0] > 0 else B", 4, 8, "a list of 3 that holds itself and another list of 3 that"),
         ("if n[0] > 0:\n    A[1] = B", 5, 8, "A[1] changes in a branch on a symbolic condition"),
         ("if n[0] >= 0:\n    C = [x + 1.0]\n    C.append(C)\nout[0:4] = C[0]", 7, 4, "made inside the branch at line"),
     ],
