@@ -20,7 +20,7 @@ from pypto import ir
 from pypto.runtime import ChipWorker, RunConfig
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tests/python/frontend"))
-from repeated_programs import FAMILIES, NESTED, kernel_of  # noqa: E402
+from repeated_programs import FAMILIES, NESTED, kernel_of  # type: ignore[import-not-found]  # noqa: E402
 
 FP32, T = pypto.DT_FP32, pypto.Tensor
 LIMITS = {2_000: 0.5, 20_000: 8.0}  # seconds for so many operations
