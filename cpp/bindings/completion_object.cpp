@@ -69,10 +69,12 @@ bool BecomeOrdinary(PyObject* object, const runtime::Interrupt& interrupt) {
   // Another thread may do the same, and end what was left, while this one has no GIL.
   while (Self(object)->ticket != 0) {
     PyObject* handle = Py_NewRef(Self(object)->handle);
+    runtime::Registration& registration = *Self(object)->registration;
+    const uint64_t ticket = Self(object)->ticket;
     base::Result<std::shared_ptr<runtime::Completion>> taken = base::OkStatus();
     {
       const GilRelease released;
-      taken = Self(object)->registration->TakeLeft(Self(object)->ticket, interrupt);
+      taken = registration.TakeLeft(ticket, interrupt);
     }
     if (taken.ok() && *taken != nullptr) {
       Self(object)->completion = *std::move(taken);
@@ -130,9 +132,11 @@ void Drop(CompletionObject* self) {
   if (value != nullptr) RaiseSoon(value);
 }
 
-// Ends what has not ended and lets go of everything.
+// Ends what has not ended and lets go of everything. The collector shows the object to nobody meanwhile: other code
+// runs in between, also without the GIL.
 [[gnu::noinline]] void MakeEmpty(PyObject* object) {
   CompletionObject& self = *Self(object);
+  PyObject_GC_UnTrack(object);
   EndLeft(object);
   if (self.completion != nullptr && !self.completion->finished()) {
     // Dropping an unfinished one waits for it; an exception in flight stays as it is.
@@ -148,6 +152,7 @@ void Drop(CompletionObject* self) {
   Py_CLEAR(self.result);
   DropLeft(object);
   self.ticket = 0;
+  PyObject_GC_Track(object);
 }
 
 [[gnu::noinline]] void Free(PyObject* object) {
@@ -164,7 +169,7 @@ void Drop(CompletionObject* self) {
 
 void Deallocate(PyObject* object) {
   const CompletionObject& self = *Self(object);
-  // Alive until the end: the collector knows it, and may run while it is emptied.
+  // Alive again: it is kept, or freed from here.
   Py_SET_REFCNT(object, 1);
   if (self.ticket != 0 || self.handle != nullptr || self.completion != nullptr) [[unlikely]]
     MakeEmpty(object);

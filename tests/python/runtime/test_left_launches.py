@@ -224,6 +224,28 @@ def test_completions_that_the_collector_shows_are_not_used_again(left):
     assert value_of(out) == 3.0
 
 
+def test_the_collector_shows_no_completion_that_is_being_dropped(left):
+    """Waiting runs other code; what it found there it could ask, and hold, while it goes."""
+    handle, x, y, out = left
+    completion, shown = handle.submit(x, y, out), []
+    kind, number = type(completion), id(completion)
+
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    def look(_user, _function, _arguments) -> int:
+        shown.append([id(thing) for thing in gc.get_objects() if type(thing) is kind])
+        return 0
+
+    mock = ctypes.CDLL(testing.mock_library_path())
+    assert mock.mock_set_before(b"aclrtSynchronizeStream", look, None) == 0
+    del completion
+    mock.mock_clear_hooks()
+    assert len(shown) == 1
+    assert number not in shown[0]
+    assert number in [id(thing) for thing in gc.get_objects() if type(thing) is kind]  # kept for the next submit
+    handle.submit(x, y, out).wait()
+    assert value_of(out) == 3.0
+
+
 def test_a_cycle_through_a_completion_is_collected(static_add_program):
     class Holder:
         """May refer to anything."""
