@@ -27,7 +27,8 @@ struct Object {
   virtual ~Object() = default;
 };
 
-// Read without a lock; written under the table's lock while nobody can name it.
+// Read without a lock; written while nobody can name it, under the table's lock or by the thread that keeps it as a
+// spare.
 struct alignas(64) Slot {
   std::atomic<uint64_t> handle{0};  // that names it, 0 when none does
   std::atomic<Object*> object{nullptr};

@@ -1,5 +1,9 @@
 // Launches and submits that repeat the last call: short ways that show nothing of themselves.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -109,6 +113,30 @@ TEST_F(LeftSubmitTest, AReleasedNameIsGoneForGood) {
   ExpectSum();
 }
 
+// What this thread kept, and what is open, is of use in the child; the worker is not.
+TEST_F(LeftSubmitTest, AForkedChildReleasesWhatWasSubmitted) {
+  EXPECT_EQ(pypto_completion_release(Submit()), PYPTO_OK);
+  pypto_completion* completion = Submit();
+  const pid_t child = fork();
+  if (child == 0) {
+    int failed = 0;
+    if (pypto_completion_wait(completion, PYPTO_FOREVER) != PYPTO_ERROR_FAILED_PRECONDITION) failed |= 1;
+    if (pypto_completion_release(completion) != PYPTO_OK) failed |= 2;
+    if (pypto_completion_release(completion) != PYPTO_ERROR_INVALID_HANDLE) failed |= 4;
+    pypto_completion* refused = nullptr;
+    const pypto_status status = pypto_registration_submit(registration_, arguments_.data(), 3, nullptr, &refused);
+    if (status != PYPTO_ERROR_FAILED_PRECONDITION || refused != nullptr) failed |= 8;
+    _exit(failed);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(pypto_completion_wait(completion, PYPTO_FOREVER), PYPTO_OK);
+  EXPECT_EQ(pypto_completion_release(completion), PYPTO_OK);
+  ExpectSum();
+}
+
 // A launch that brings the names of the last one is told by them, as long as they stand for the same.
 class LastCallTest : public LeftSubmitTest {
  protected:
@@ -211,6 +239,53 @@ TEST_F(LeftSubmitTest, SeveralThreadsWaitForOne) {
     EXPECT_EQ(pypto_completion_release(completion), PYPTO_OK);
     ASSERT_EQ(pypto_registration_launch(registration_, arguments_.data(), 3, nullptr), PYPTO_OK);
   }
+  ExpectSum();
+}
+
+// Threads come and go, keep what they released, and release what others submitted; calls that use a name while another
+// thread releases it end well or find it gone.
+TEST_F(LeftSubmitTest, ThreadsReleaseWhatOthersSubmit) {
+  constexpr int kThreads = 3;
+  constexpr int kSubmits = 60;
+  std::atomic<int> wrong{0};
+  std::atomic<int> released{0};
+  std::mutex mutex;
+  std::set<pypto_completion*> names;
+  std::atomic<pypto_completion*> passed{nullptr};
+  const auto release = [&](pypto_completion* completion) {
+    if (completion == nullptr) return;
+    const pypto_status waited = pypto_completion_wait(completion, PYPTO_FOREVER);
+    if (waited != PYPTO_OK && waited != PYPTO_ERROR_INVALID_HANDLE) wrong += 1;
+    const pypto_status status = pypto_completion_release(completion);
+    if (status == PYPTO_OK) released += 1;
+    if (status != PYPTO_OK && status != PYPTO_ERROR_INVALID_HANDLE) wrong += 1;
+  };
+  const auto work = [&] {
+    for (int i = 0; i < kSubmits; ++i) {
+      pypto_completion* completion = nullptr;
+      if (pypto_registration_submit(registration_, arguments_.data(), 3, nullptr, &completion) != PYPTO_OK) wrong += 1;
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (!names.insert(completion).second) wrong += 1;
+      }
+      pypto_completion* other = passed.exchange(completion);
+      int32_t done = 0;
+      const pypto_status asked = pypto_completion_poll(completion, &done);
+      if (asked != PYPTO_OK && asked != PYPTO_ERROR_INVALID_HANDLE) wrong += 1;
+      release(other);
+      if (i % 4 == 0) release(other);
+      if (i % 8 == 0) release(completion);  // another thread may be at it
+    }
+  };
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back(work);
+    for (std::thread& thread : threads) thread.join();
+  }
+  release(passed.load());
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(released, 4 * kThreads * kSubmits);
+  EXPECT_EQ(names.size(), size_t{4 * kThreads * kSubmits});
   ExpectSum();
 }
 
