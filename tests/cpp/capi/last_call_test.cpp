@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "capi/launch_fixture.h"
+#include "pypto/capi/handle_table.h"
 
 namespace pypto::capi {
 namespace {
@@ -287,6 +288,43 @@ TEST_F(LeftSubmitTest, ThreadsReleaseWhatOthersSubmit) {
   EXPECT_EQ(released, 4 * kThreads * kSubmits);
   EXPECT_EQ(names.size(), size_t{4 * kThreads * kSubmits});
   ExpectSum();
+}
+
+// A release waits for a call of another thread; a slot that has been through all generations is given up, not kept.
+TEST_F(LeftSubmitTest, RetiringWaitsForTheUserAndKeepsNoWornSlot) {
+  std::atomic<bool> counted{false};
+  std::atomic<bool> retired{false};
+  std::atomic<bool> may_leave{false};
+  const uint64_t handle = AddObject(Kind::kCompletion, std::make_unique<Object>());
+  std::thread user([&] {
+    const CountedSlot slot(handle, Kind::kCompletion);
+    EXPECT_NE(slot.object(), nullptr);
+    counted = true;
+    while (!may_leave.load()) std::this_thread::yield();
+    EXPECT_FALSE(retired.load());
+  });
+  while (!counted.load()) std::this_thread::yield();
+  const uint32_t first = detail::first_generation.exchange(GenerationOf(NextHandle(handle)));
+  std::thread remover([&] {
+    const CountedSlot slot(handle, Kind::kCompletion);
+    EXPECT_TRUE(Retire(handle));
+    retired = true;
+    EXPECT_FALSE(Retire(handle));
+    const int kept = detail::ThisThread()->spare_count;
+    KeepSpare(handle);
+    EXPECT_EQ(detail::ThisThread()->spare_count, kept);
+  });
+  while (detail::FindSlot(handle)->handle.load() != 0) std::this_thread::yield();
+  const CountedSlot late(handle, Kind::kCompletion);
+  EXPECT_EQ(late.object(), nullptr);
+  may_leave = true;
+  user.join();
+  remover.join();
+  detail::first_generation = first;
+  const uint64_t next = AddObject(Kind::kOptions, std::make_unique<Object>());
+  EXPECT_NE(next & 0xffffff, handle & 0xffffff);
+  EXPECT_TRUE(Invalidate(next));
+  Reclaim(next).reset();
 }
 
 }  // namespace
