@@ -30,7 +30,7 @@ class LastCall {
   // The registration has prepared, or run, a call with these arguments.
   void Note(const runtime::Registration& registration, const pypto_argument* arguments, size_t count) noexcept {
     const runtime::RepeatKey& key = registration.repeat_key();
-    count_ = kNothing;
+    number_ = kNever;
     if (count != key.count) return;
     for (size_t i = 0; i < count; ++i) handles_[i] = BitsOf(arguments[i].value.tensor);
     number_ = key.number;
@@ -39,10 +39,10 @@ class LastCall {
   }
 
  private:
-  static constexpr size_t kNothing = SIZE_MAX;
+  static constexpr uint64_t kNever = UINT64_MAX;
 
-  size_t count_ = kNothing;
-  uint64_t number_ = 0;
+  uint64_t number_ = kNever;  // of the key; no key has this one
+  size_t count_ = 0;
   uint64_t epoch_ = 0;
   std::array<uint64_t, runtime::RepeatKey::kMost> handles_{};
 };

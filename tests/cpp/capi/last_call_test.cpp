@@ -54,6 +54,14 @@ class LeftSubmitTest : public LaunchTest {
   std::array<pypto_argument, 3> arguments_{};
 };
 
+TEST_F(LaunchTest, ACountOfEverythingBeforeTheFirstCall) {
+  const pypto_argument none{};
+  EXPECT_EQ(pypto_registration_launch(registration_, &none, SIZE_MAX, nullptr), PYPTO_ERROR_OUT_OF_HOST_MEMORY);
+  pypto_completion* completion = nullptr;
+  EXPECT_EQ(pypto_registration_submit(registration_, &none, SIZE_MAX, nullptr, &completion),
+            PYPTO_ERROR_OUT_OF_HOST_MEMORY);
+}
+
 TEST_F(LeftSubmitTest, EveryWayToItsEnd) {
   const uint64_t launches = Counters().launches;
   int32_t done = 1;
