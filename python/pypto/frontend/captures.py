@@ -16,7 +16,8 @@ from typing import Any
 
 from pypto.frontend import helpers
 from pypto.frontend.arrays import contents, is_torch_tensor
-from pypto.frontend.definitions import is_library_name
+from pypto.frontend.definitions import is_library_name, slots_of
+from pypto.frontend.parts import VIEWS
 from pypto.frontend.source import NoSourceError, read_source
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
@@ -76,7 +77,7 @@ class _Keys:
         if type(value) in _PLAIN:
             # 1, 1.0 and True are equal in Python and trace differently; 0.0 and -0.0 too.
             return (type(value), repr(value) if isinstance(value, float | complex) else value)
-        if isinstance(value, types.ModuleType | types.BuiltinFunctionType):
+        if isinstance(value, types.ModuleType) or _is_plain_builtin(value):
             return SameObject(value)
         known = self._known.get(id(value))
         if known is not None:
@@ -124,6 +125,8 @@ class _Keys:
         held = dict(vars(value)) if hasattr(value, "__dict__") else {}
         slots = [(name, self.of(getattr(value, name, None))) for name in slots_of(type(value))]
         found = tuple(sorted(((name, self.of(part)) for name, part in held.items()), key=lambda pair: str(pair[0])))
+        if isinstance(value, BaseException):
+            return (found, tuple(slots), self.of(value.args))
         if found or slots or isinstance(value, (*_PLAIN, *_SEQUENCES, dict, set, frozenset, enum.Enum)):
             return (found, tuple(slots))
         if is_user_class(type(value)):
@@ -169,8 +172,11 @@ def stands_for(value: Any) -> tuple[Any, ...] | None:
         return (value.__func__,)
     if isinstance(value, property):
         return (value.fget, value.fset, value.fdel)
-    if isinstance(value, types.MappingProxyType):
-        return (dict(value),)
+    if isinstance(value, types.BuiltinFunctionType):
+        return (value.__name__, value.__self__)
+    if isinstance(value, (types.MappingProxyType, *VIEWS)):
+        mapping: Any = getattr(value, "mapping", value)
+        return (dict(mapping),)
     if isinstance(value, memoryview):
         return (value.format, value.shape, value.tobytes())
     if isinstance(value, weakref.ref):
@@ -180,11 +186,17 @@ def stands_for(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
+def _is_plain_builtin(value: Any) -> bool:
+    """Whether it is a built-in function that is no method of an object."""
+    is_one = type(value) is types.BuiltinFunctionType
+    return is_one and isinstance(value.__self__, types.ModuleType | type | type(None))
+
+
 def _is_opaque(value: Any) -> bool:
     package = type(value).__module__.partition(".")[0]
     if package == "torch":
         return hasattr(value, "data_ptr") or not hasattr(value, "__dict__")
-    plain = isinstance(value, (*_SEQUENCES, dict, set, frozenset))
+    plain = isinstance(value, (*_SEQUENCES, dict, set, frozenset, BaseException))
     return package in ("builtins", "pypto") and not plain
 
 
@@ -208,17 +220,6 @@ def _is_plain_enum(value: type) -> bool:
 def is_member(part: Any) -> bool:
     """Whether what a class holds is the descriptor of one of its slots."""
     return isinstance(part, types.MemberDescriptorType | types.GetSetDescriptorType)
-
-
-def slots_of(kind: type) -> list[str]:
-    """Names of the slots that classes declare."""
-    names: list[str] = []
-    for base in kind.__mro__:
-        declared = vars(base).get("__slots__", ())
-        for name in (declared,) if isinstance(declared, str) else tuple(declared):
-            is_private = name.startswith("__") and not name.endswith("__")
-            names.append(f"_{base.__name__.lstrip('_')}{name}" if is_private else name)
-    return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 def is_user_object(value: Any) -> bool:
@@ -351,7 +352,7 @@ def is_user_module(value: Any) -> bool:
 
 def is_compared_by_identity(value: Any) -> bool:
     """Whether the key of a value, which is not frozen, holds nothing but the object itself."""
-    if isinstance(value, type | types.FunctionType) or stands_for(value) is not None:
+    if isinstance(value, type | types.FunctionType | BaseException) or stands_for(value) is not None:
         return False
     return _is_opaque(value) and not hasattr(value, "_version")
 
@@ -366,7 +367,8 @@ def is_frozen(value: Any) -> bool:
         return _is_plain_enum(type(value))
     return (
         type(value) in _PLAIN
-        or isinstance(value, types.ModuleType | types.BuiltinFunctionType)
+        or isinstance(value, types.ModuleType)
+        or _is_plain_builtin(value)
         or (isinstance(value, types.FunctionType) and helpers.is_library(value))
     )
 

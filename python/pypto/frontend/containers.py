@@ -7,104 +7,28 @@ Tensor objects are not containers: writing into them is what kernels do.
 
 from __future__ import annotations
 
-import abc
-import collections
-import gc
-import itertools
 import math
-import operator
-import sys
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pypto.frontend.arrays import contents
 from pypto.frontend.code_objects import RUNTIME
-from pypto.frontend.definitions import attributes_of, put_attribute
+from pypto.frontend.definitions import put_attribute
 from pypto.frontend.maybe import split
-from pypto.frontend.tracer import NoValue, TensorLike
-
-_LEAVES = (
-    int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
-    types.CodeType, TensorLike, NoValue, type(None),
+from pypto.frontend.parts import (
+    ARRAYS,
+    BUILT_IN,
+    LEADS_NOWHERE,
+    OF_LIBRARIES,
+    SlotBeside,
+    dict_of,
+    inner_of,
+    is_of_library,
+    parts_of,
+    step_of,
 )  # fmt: skip
-_LIBRARIES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "torch", "numpy"}
-_CLASSES = (type, abc.ABCMeta)
-_OF_LIBRARIES: set[type] = set()  # classes that are found to be of these
-_NO_PARTS: set[type] = {int, float, complex, bool, str, bytes, type(None)}  # and what else was found to have none
-_ARRAYS = frozenset({"torch", "numpy"})
-_BUILT_IN = frozenset({list, tuple, dict, set, frozenset, type, types.ModuleType, types.FunctionType})
+
 _MAX_OBJECTS = 20000
-_MAX_ARRAY_BYTES = 1 << 20
-
-
-def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
-    """Keys and elements of a container, plain object or class of the user; None for everything else."""
-    if type(value) in _CLASSES:
-        return _class_parts(value)
-    if isinstance(value, _LEAVES):
-        return None if type(value) in _NO_PARTS else _definition_parts(value)
-    if isinstance(value, list | tuple | bytearray | collections.deque):
-        return list(enumerate(value))
-    if isinstance(value, dict):
-        return list(value.items())
-    if isinstance(value, set | frozenset):
-        return [(element, None) for element in value]
-    if isinstance(value, types.MethodType):
-        return [("__self__", value.__self__)]
-    if hasattr(type(value), "__length_hint__"):  # an iterator: how much of it is left
-        return [("elements left", operator.length_hint(value))]
-    if hasattr(type(value), "__next__") and not isinstance(getattr(value, "__dict__", None), dict):
-        return _iterator_parts(value)
-    return _object_parts(value)
-
-
-def _iterator_parts(value: Any) -> list[tuple[Any, Any]]:
-    """What tells how far an iterator is that does not know how much of it is left."""
-    if isinstance(value, types.GeneratorType):
-        frame = value.gi_frame
-        names = {} if frame is None else {name: id(each) for name, each in frame.f_locals.items()}
-        return [("position", str((frame and frame.f_lasti, names)))]
-    if isinstance(value, itertools.count):
-        return [("next element", repr(value))]
-    return [(f"iterator {position}", each) for position, each in enumerate(gc.get_referents(value))]
-
-
-def _is_of_library(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in _LIBRARIES
-
-
-def _class_parts(kind: type) -> list[tuple[Any, Any]] | None:
-    """Attributes of a class of the user that are no methods."""
-    if kind in _OF_LIBRARIES or _is_of_library(kind):
-        return None
-    names = vars(kind).items()
-    return [(name, each) for name, each in names if not name.startswith("__") and not hasattr(type(each), "__get__")]
-
-
-def _definition_parts(value: Any) -> list[tuple[Any, Any]] | None:
-    """What a class, module or function of the user holds besides code."""
-    parts: list[tuple[Any, Any]] | None = attributes_of(value)
-    if not isinstance(value, type | types.ModuleType | types.FunctionType):
-        _NO_PARTS.add(type(value))
-    return parts
-
-
-def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
-    """Attributes of an object of the user; the contents of an array."""
-    module = type(value).__module__.partition(".")[0]
-    if module == "torch" or (module == "numpy" and 0 < getattr(value, "nbytes", 0) <= _MAX_ARRAY_BYTES):
-        return [("contents", contents(value, _MAX_ARRAY_BYTES))]
-    if module in {"pypto", "builtins", "numpy"}:
-        return None
-    held = getattr(value, "__dict__", None)
-    parts = list(held.items()) if isinstance(held, dict) else []
-    for base in type(value).__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if hasattr(value, slot):
-                parts.append((slot, getattr(value, slot)))
-    return parts if parts or isinstance(held, dict) else None
 
 
 def defaults_of(function: types.FunctionType) -> list[Any]:
@@ -157,21 +81,27 @@ class Snapshot:
                 self._seen[id(item)] = (item, parts_of(item) or [], name)
                 self._add_captured(item, name, stack)
                 continue
-            is_array = type(item).__module__.partition(".")[0] in _ARRAYS
+            is_array = type(item).__module__.partition(".")[0] in ARRAYS
             parts = None if is_array and not self._arrays else parts_of(item)
             kind = type(item)
-            if kind not in _OF_LIBRARIES and kind not in self._kinds:
+            if kind not in OF_LIBRARIES and kind not in self._kinds:
                 self._kinds.add(kind)
-                if _is_of_library(kind):
-                    _OF_LIBRARIES.add(kind)
+                if is_of_library(kind):
+                    OF_LIBRARIES.add(kind)
                 stack.append((kind, kind.__name__))
+            if type(item) not in LEADS_NOWHERE:
+                stack += [(element, name + step) for step, element in inner_of(item)]
             if parts is None:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
-            if type(item) not in _BUILT_IN:
+            if type(item) not in BUILT_IN:
                 stack.append((type(item), type(item).__name__))
-            for key, element in parts:
-                stack.append((element, f"{name}[{key!r}]" if not isinstance(key, str) else f"{name}.{key}"))
+            for at, (key, element) in enumerate(parts):
+                if isinstance(key, str):
+                    step = f".{key}"
+                else:
+                    step = f"[{key}]" if type(key) is int else step_of(key, at)
+                stack.append((element, name + step))
 
     def _add_captured(self, function: types.FunctionType, path: str, stack: list[tuple[Any, str]]) -> None:
         """What a function made in a traced frame captures, which it may change where it is called."""
@@ -215,7 +145,11 @@ class Snapshot:
 
     def places(self) -> dict[str, tuple[Any, Any]]:
         """Container and key of every element, by path."""
-        return {f"{path}[{key!r}]": (item, key) for item, parts, path in self._seen.values() for key, _ in parts}
+        return {
+            path + step_of(key, at): (item, key)
+            for item, parts, path in self._seen.values()
+            for at, (key, _) in enumerate(parts)
+        }
 
     def restore(self) -> None:
         """Gives lists, dicts and objects of the user back what they held."""
@@ -226,10 +160,13 @@ class Snapshot:
             ):
                 continue
             if isinstance(item, list):
-                item[:] = [element for _, element in before]
+                elements = [element for key, element in before if not isinstance(key, SlotBeside)]
+                list.__setitem__(item, slice(None), elements)
             elif isinstance(item, dict):
-                item.clear()
-                item.update(before)
+                dict_of(item).clear(item)
+                for key, element in before:
+                    if not isinstance(key, SlotBeside):
+                        put(item, key, element)
             elif isinstance(item, type):
                 for key in {key for key, _ in after} - {key for key, _ in before}:
                     delattr(item, key)
@@ -238,8 +175,10 @@ class Snapshot:
             elif isinstance(item, types.ModuleType | types.FunctionType) or isinstance(
                 getattr(item, "__dict__", None), dict
             ):
+                for key in {key for key, _ in after} - {key for key, _ in before}:
+                    attributes_held(item).pop(key, None)
                 for key, element in before:
-                    put_attribute(item, key, element)
+                    put(item, key, element)
 
     def changes(self) -> Iterator[Change]:
         """Elements that are not what they were; those that cannot be put back have no key."""
@@ -248,11 +187,11 @@ class Snapshot:
             if len(after) != len(before):
                 yield Change(f"{path} (its length went from {len(before)} to {len(after)})", item)
                 continue
-            for (old_key, old), (new_key, new) in zip(before, after, strict=True):
+            for at, ((old_key, old), (new_key, new)) in enumerate(zip(before, after, strict=True)):
                 if old_key is not new_key and not _same_number(old_key, new_key):
                     yield Change(path, item)
                 elif old is not new and not _same_number(old, new):
-                    yield Change(f"{path}[{new_key!r}]", item, new_key, old, new)
+                    yield Change(path + step_of(new_key, at), item, new_key, old, new)
         for function, variables in self._functions.items():
             if not variables:
                 continue
@@ -270,10 +209,30 @@ def _same_number(a: Any, b: Any) -> bool:
 
 def put(container: Any, key: Any, value: Any) -> None:
     """Sets an element, or an attribute, also of what is frozen."""
-    if isinstance(container, list | dict):
-        container[key] = value
+    if isinstance(container, list):
+        list.__setitem__(container, key, value)
+    elif isinstance(container, dict):
+        dict_of(container).__setitem__(container, key, value)
+    elif key in attributes_held(container):
+        container.__dict__[key] = value
     else:
         put_attribute(container, key, value)
+
+
+def get(container: Any, key: Any) -> Any:
+    """The opposite of put."""
+    if isinstance(container, list):
+        return list.__getitem__(container, key)
+    if isinstance(container, dict):
+        return dict.__getitem__(container, key)
+    held = attributes_held(container)
+    return held[key] if key in held else getattr(container, key)
+
+
+def attributes_held(value: Any) -> dict[str, Any]:
+    """The dict of an object's attributes; an empty one for classes and for objects without."""
+    held = {} if isinstance(value, type) else getattr(value, "__dict__", {})
+    return held if isinstance(held, dict) else {}
 
 
 def same_element(a: Any, b: Any) -> bool:

@@ -38,6 +38,17 @@ def _is_array(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] in {"numpy", "torch"}
 
 
+def slots_of(kind: type) -> list[str]:
+    """Names of the slots that classes declare."""
+    names: list[str] = []
+    for base in kind.__mro__:
+        declared = vars(base).get("__slots__", ())
+        for name in (declared,) if isinstance(declared, str) else tuple(declared):
+            is_private = name.startswith("__") and not name.endswith("__")
+            names.append(f"_{base.__name__.lstrip('_')}{name}" if is_private else name)
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
 def put_attribute(holder: Any, name: str, value: Any) -> None:
     """Sets one, by no code of the user."""
     if isinstance(holder, type):

@@ -10,9 +10,10 @@ import types
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from pypto.frontend.containers import Change, Snapshot, put
+from pypto.frontend.containers import Change, Snapshot, get, put
 from pypto.frontend.floats import is_number
 from pypto.frontend.maybe import load
+from pypto.frontend.parts import SlotBeside
 from pypto.frontend.places import trace_error
 from pypto.frontend.structures import are_alike
 from pypto.frontend.tensor import Tensor
@@ -20,6 +21,8 @@ from pypto.frontend.tracer import Retrace, Trace
 
 
 def _can_put(container: Any, key: Any) -> bool:
+    if isinstance(key, SlotBeside):
+        return False
     is_slot = isinstance(getattr(type(container), str(key), None), types.MemberDescriptorType)
     return (
         isinstance(container, list | dict)
@@ -90,7 +93,7 @@ class Elements:
         """What they hold now, by name."""
         held = {}
         for path, (container, key) in self._places.items():
-            held[path] = container[key] if isinstance(container, list | dict) else getattr(container, key)
+            held[path] = get(container, key)
         return held
 
     def take(self, names: dict[str, Any]) -> None:

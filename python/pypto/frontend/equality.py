@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import types
 from collections.abc import Iterable
 from typing import Any
 
+from pypto.frontend.containers import Snapshot
 from pypto.frontend.floats import FloatScalar
+from pypto.frontend.helpers import is_users
+from pypto.frontend.places import trace_error
 from pypto.frontend.sameness import is_same
 from pypto.frontend.symbolic import SymbolicScalar, as_int
 from pypto.frontend.tensor import Tensor
@@ -62,7 +66,7 @@ def contains(item: Any, container: Any) -> Any:
     kind = type(container)
     is_listed = isinstance(container, _LISTED) and any(kind.__contains__ is each.__contains__ for each in _LISTED)
     if is_listed or (isinstance(container, _KEYED) and _is_key_of_the_kernel(item)):
-        return _any(_same_or_equal(each, item, is_key=not is_listed) for each in container)
+        return _any(((each, item) for each in container), is_key=not is_listed)
     return item in container
 
 
@@ -96,10 +100,31 @@ def _same_or_equal(a: Any, b: Any, *, is_key: bool = False) -> Any:
     return found if isinstance(found, SymbolicScalar) else bool(found)
 
 
+def _unevaluated(a: Any, b: Any, *, is_key: bool) -> Any:
+    """The same where Python compares them under a condition of the running kernel only: it must change nothing."""
+    trace = current()
+    kinds = [type(value) for value in (a, b) if is_users(value) and isinstance(type(value).__eq__, types.FunctionType)]
+    if trace is None or not kinds:
+        return _same_or_equal(a, b, is_key=is_key)
+    snapshot, before = Snapshot(), trace.writes
+    for value in (a, b):
+        snapshot.add(value, "operand")
+    for kind in kinds:
+        snapshot.add_function(kind.__eq__)  # type: ignore[arg-type]
+    found = _same_or_equal(a, b, is_key=is_key)
+    if trace.writes != before or any(snapshot.changes()):
+        raise trace_error(
+            ValueError,
+            f"== of {kinds[0].__name__} changes what it compares, and whether elements are compared depends on those "
+            "before them, which only the running kernel knows. Instead: compare them one by one, in if statements",
+        )
+    return found
+
+
 def _all(pairs: Iterable[tuple[Any, Any]]) -> Any:
     result: Any = True
     for a, b in pairs:
-        found = _same_or_equal(a, b)
+        found = _same_or_equal(a, b) if result is True else _unevaluated(a, b, is_key=False)
         if found is False:
             return False
         if found is not True:
@@ -107,9 +132,10 @@ def _all(pairs: Iterable[tuple[Any, Any]]) -> Any:
     return result
 
 
-def _any(conditions: Iterable[Any]) -> Any:
+def _any(pairs: Iterable[tuple[Any, Any]], *, is_key: bool) -> Any:
     result: Any = False
-    for found in conditions:
+    for a, b in pairs:
+        found = (_same_or_equal if result is False else _unevaluated)(a, b, is_key=is_key)
         if found is True:
             return True
         if found is not False:

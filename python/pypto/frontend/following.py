@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pypto.frontend.changes import CHANGERS
 from pypto.frontend.choices import choose_value
 from pypto.frontend.code_objects import RUNTIME
-from pypto.frontend.containers import put, same_element
+from pypto.frontend.containers import get, put, same_element
 from pypto.frontend.helpers import is_users, is_users_code
 from pypto.frontend.kin import UNKNOWN, Parts, refusal
 from pypto.frontend.reach import Names, reachable
@@ -48,7 +48,7 @@ def settle(
     names = reachable(live, function)
     puts = [put for change in changes for put in _puts(trace, change, changes, names, follows)]
     for container, key, value, same in puts:
-        old = _get(container, key)
+        old = get(container, key)
         trace.note_replaced(container, key, old)
         known = static_int(same)
         put(container, key, value if known else choose_value(trace, same, value, old, _name(container, key)))
@@ -121,10 +121,6 @@ def _puts(
 def _changed(before: Parts, after: Parts) -> Parts:
     """Keys and values of elements that are set."""
     return [(key, new) for (key, old), (_, new) in zip(before, after, strict=False) if not same_element(old, new)]
-
-
-def _get(container: Any, key: Any) -> Any:
-    return container[key] if isinstance(container, list | dict) else getattr(container, key)
 
 
 def _name(container: Any, key: Any) -> str:

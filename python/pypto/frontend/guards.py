@@ -10,7 +10,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-from pypto.frontend import captures, helpers
+from pypto.frontend import captures, definitions, helpers
 from pypto.frontend.arrays import bytes_of_tensor, is_torch_tensor
 from pypto.frontend.options import KernelOptions
 
@@ -126,11 +126,13 @@ class Guards:
         """Class, attributes and slots of an object."""
         attributes = (value.__dict__,) if isinstance(getattr(value, "__dict__", None), dict) else ()
         self.entries.append(("class", value, type(value), *attributes))
-        for name in captures.slots_of(type(value)):
+        for name in definitions.slots_of(type(value)):
             held = (getattr(value, name),) if hasattr(value, name) else ()
             self.entries.append(("slot", value, name, *held))
             if not all(self._value(part) for part in held):
                 return False
+        if isinstance(value, BaseException):  # its arguments are neither
+            return False
         return self._value(type(value)) and all(self._dict(names) for names in attributes)
 
     def _array(self, value: Any) -> bool:

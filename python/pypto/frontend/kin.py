@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pypto.frontend.containers import parts_of, same_element
+from pypto.frontend.containers import same_element
+from pypto.frontend.parts import parts_of
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, static_int
 from pypto.frontend.tracer import NoValue, Scope, TensorLike, Trace

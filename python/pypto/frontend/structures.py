@@ -16,10 +16,12 @@ from typing import Any
 from pypto.frontend.carry import UNBOUND, Unusable
 from pypto.frontend.kin import Kin
 from pypto.frontend.maybe import Maybe, split
+from pypto.frontend.parts import plainly, step_of
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import NoValue, Trace, current
 
 _OF = " of "
+_HEAP_TYPE = 1 << 9  # of classes that are made by a class statement
 
 
 def owner(name: str) -> str:
@@ -31,10 +33,12 @@ def parts_of(value: Any) -> list[tuple[str, Any]] | None:
     """Steps to the elements of a container, and the elements; None for what is no container."""
     if isinstance(value, Maybe | NoValue):
         return None
-    if type(value) is list or isinstance(value, tuple):
+    if type(value) is list or type(value) is tuple:
         return [(f"[{index}]", element) for index, element in enumerate(value)]
+    if isinstance(value, tuple):
+        return [(f"[{index}]", element) for index, element in enumerate(plainly(value))]
     if type(value) is dict:
-        return [(f"[{key!r}]", element) for key, element in value.items()]
+        return [(step_of(key, at), element) for at, (key, element) in enumerate(value.items())]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
     return None
@@ -58,13 +62,24 @@ def _copy_of(template: Any) -> Any:
 
 
 def _others_of(value: Any) -> list[tuple[str, Any]]:
-    """Attributes of a dataclass object that are no fields: numbers and texts, and which object others are."""
-    if not dataclasses.is_dataclass(value):
+    """Attributes of a dataclass object that are no fields, or of a tuple: numbers and texts, and which object others
+    are."""
+    if not dataclasses.is_dataclass(value) and not isinstance(value, tuple):
         return []
-    fields = {field.name for field in dataclasses.fields(value)}
+    fields = {field.name for field in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else set()
     others = {name: each for name, each in getattr(value, "__dict__", {}).items() if name not in fields}
     plain = (int, float, str, bool, bytes, type(None))
     return [(name, each if isinstance(each, plain) else id(each)) for name, each in sorted(others.items())]
+
+
+def _tuple_like(template: tuple[Any, ...], elements: list[Any]) -> tuple[Any, ...]:
+    """A tuple of the same class, by no code of it."""
+    kind = type(template)
+    if kind is tuple or not kind.__flags__ & _HEAP_TYPE:
+        return tuple(elements)
+    made = tuple.__new__(kind, elements)
+    getattr(made, "__dict__", {}).update(getattr(template, "__dict__", {}))
+    return made
 
 
 def make_like(template: Any, elements: list[Any]) -> Any:
@@ -72,7 +87,7 @@ def make_like(template: Any, elements: list[Any]) -> Any:
     if isinstance(template, list):
         return elements
     if isinstance(template, tuple):
-        made = type(template)(*elements) if hasattr(template, "_fields") else tuple(elements)
+        made = _tuple_like(template, elements)
         trace = current()
         if trace is not None:
             trace.tuples[id(made)] = made

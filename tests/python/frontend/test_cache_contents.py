@@ -121,6 +121,10 @@ class Dict(dict):
     pass
 
 
+class Refused(Exception):
+    pass
+
+
 class Float(float):
     pass
 
@@ -142,6 +146,7 @@ namespace, numbered, resized = types.SimpleNamespace(K=1), [1] * 5000, torch.one
 bound, numbers, under = held.scaled, array.array("i", [1]), {"K": 1}
 view, proxy, factory = memoryview(bytearray(1)), types.MappingProxyType(under), collections.defaultdict(int)
 listed, mapped, floating, objects = List(), Dict(), Float(1), np.array([[1]], dtype=object)
+values, item, failed, refused = under.values(), under.__getitem__, ValueError(1), Refused(1)
 masked, module, variable = np.ma.array([1.0]), torch.nn.Module(), contextvars.ContextVar("variable", default=1)
 on_host, large, whole_array = torch.ones(2), torch.ones(5000), np.ones(5000)
 weak = weakref.ref(held)
@@ -222,6 +227,10 @@ CASES = {
     "x * view[0]": lambda v: view.__setitem__(0, v),
     "x * proxy['K']": lambda v: under.__setitem__("K", v),
     "x * factory.default_factory()": lambda v: setattr(factory, "default_factory", lambda: v),
+    "x * list(values)[0]": lambda v: under.__setitem__("K", v),
+    "x * item('K')": lambda v: under.__setitem__("K", v),
+    "x * failed.args[0]": lambda v: setattr(failed, "args", (v,)),
+    "x * refused.args[0]": lambda v: setattr(refused, "args", (v,)),
     "x * objects[0, 0][0]": lambda v: objects[0, 0].__setitem__(0, v),
     "x * float(masked[0])": lambda v: masked.__setitem__(0, v),
     "x * variable.get()": variable.set,
