@@ -6,9 +6,12 @@ import builtins
 import functools
 import itertools
 import types
+from collections.abc import Collection
 from typing import Any
 
 from pypto.frontend import following, helpers, looked_at
+from pypto.frontend.code_objects import RUNTIME
+from pypto.frontend.maybe import load, may_be_none
 from pypto.frontend.tracer import current
 
 _WITH_FUNCTIONS = (  # of the standard library: they call functions that they are given
@@ -27,6 +30,36 @@ def called(function: Any, *, is_special: bool = False) -> Any:
     if trace is None or trace.kin is None:
         return found
     return _watched(trace, found)
+
+
+def called_with_names(function: Any) -> Any:
+    """The same where names are given that may hold None, depending on the running kernel."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        run = called(function)
+        if not any(may_be_none(value) for value in (*arguments, *keywords.values())):
+            return run(*arguments, **keywords)
+        positional, asked = _parameters_of(run)
+        known = [
+            value if at < len(positional) and positional[at] in asked else load(value)
+            for at, value in enumerate(arguments)
+        ]
+        named = {name: value if name in asked else load(value) for name, value in keywords.items()}
+        return run(*known, **named)
+
+    return call
+
+
+def _parameters_of(function: Any) -> tuple[tuple[str, ...], Collection[str]]:
+    """The positional parameters of a traced helper, and those of all that it asks whether they are None."""
+    plain = function.__func__ if isinstance(function, types.MethodType) else function
+    if not isinstance(plain, types.FunctionType) or RUNTIME not in plain.__code__.co_freevars:
+        return (), ()
+    code = plain.__code__
+    runtime = (plain.__closure__ or ())[code.co_freevars.index(RUNTIME)].cell_contents
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional = code.co_varnames[: code.co_argcount]
+    return positional[plain is not function :], runtime.source.asked.get((code.co_name, names), ())
 
 
 def _watched(trace: Any, found: Any) -> Any:

@@ -67,6 +67,11 @@ def loaded(value: Any) -> Any:
     return value.loaded() if kind is Unusable else value
 
 
+def given(value: Any) -> Any:
+    """The same for an argument of a call, which a helper may ask whether it is None."""
+    return value if type(value) is Maybe and value.reason.is_none else loaded(value)
+
+
 def kinds_of(a: Any, b: Any) -> tuple[str, str]:
     """Two values in words that tell them apart."""
     one, other = kind_of(a), kind_of(b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 CHANGERS = frozenset(
     {
@@ -12,7 +13,7 @@ CHANGERS = frozenset(
 )  # fmt: skip
 
 
-def _is_operation(node: ast.Call) -> bool:
+def is_operation(node: ast.Call) -> bool:
     """Whether a call is one of pypto, which changes no container."""
     function = node.func
     while isinstance(function, ast.Attribute):
@@ -35,7 +36,7 @@ def may_write(node: ast.expr) -> bool:
         if isinstance(each, ast.Call):
             function = each.func
             is_harmless = isinstance(function, ast.Name) and function.id in _HARMLESS
-            if not is_harmless and not (_is_operation(each) and getattr(function, "attr", "") in _CONDITIONS):
+            if not is_harmless and not (is_operation(each) and getattr(function, "attr", "") in _CONDITIONS):
                 return True
     return False
 
@@ -48,7 +49,7 @@ def may_change(node: ast.stmt) -> bool:
     for each in ast.walk(node):
         if isinstance(each, ast.Subscript | ast.Attribute) and isinstance(each.ctx, ast.Store | ast.Del):
             return True
-        if isinstance(each, ast.Call) and not _is_operation(each):
+        if isinstance(each, ast.Call) and not is_operation(each):
             return True
     return isinstance(node, ast.AugAssign | ast.Delete)
 
@@ -58,3 +59,22 @@ def targets_in(target: ast.expr) -> list[ast.expr]:
     if isinstance(target, ast.Starred):
         return targets_in(target.value)
     return [each for inner in target.elts for each in targets_in(inner)] if isinstance(target, PAIRS) else [target]
+
+
+def given_to(node: ast.Call) -> list[ast.Name]:
+    """Names that are arguments of a call."""
+    arguments = (*node.args, *(each.value for each in node.keywords if each.arg is not None))
+    return [each for each in arguments if isinstance(each, ast.Name)]
+
+
+def asks_for_none(statements: Sequence[ast.AST]) -> frozenset[str]:
+    """Names that statements ask whether they are None, or give to other functions."""
+    found = set()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
+                if isinstance(node.ops[0], ast.Is | ast.IsNot) and len(node.ops) == 1:
+                    found.add(node.left.id)
+            elif isinstance(node, ast.Call) and not is_operation(node):
+                found.update(each.id for each in given_to(node))
+    return frozenset(found)

@@ -28,7 +28,7 @@ class FunctionRuntime:
     """The object that the code of one rewritten function calls. Shared by all traces of that function."""
 
     frame = staticmethod(builtins.locals)
-    load = staticmethod(carry.loaded)
+    load, given = staticmethod(carry.loaded), staticmethod(carry.given)
 
     def __init__(
         self, source: Source, metas: list[FlowMeta], function: types.FunctionType, *, is_kernel: bool = False
@@ -150,7 +150,7 @@ class FunctionRuntime:
 
     and_, or_, compare, select = logic.all_of, logic.any_of, logic.compare, logic.select
     compare_two, quantified = staticmethod(logic.compare_two), logic.quantified
-    call = staticmethod(calls.called)
+    call, call_given = staticmethod(calls.called), staticmethod(calls.called_with_names)
     binary, in_place = staticmethod(objects.binary), staticmethod(objects.in_place)
     user, each, managed = staticmethod(objects.user), staticmethod(objects.each), staticmethod(objects.managed)
     put_item, put_attribute = staticmethod(objects.put_item), staticmethod(objects.put_attribute)

@@ -24,7 +24,7 @@ import copy
 import types
 from dataclasses import dataclass, field
 
-from pypto.frontend.changes import may_write
+from pypto.frontend.changes import asks_for_none, given_to, is_operation, may_write
 from pypto.frontend.code_objects import MADE, RUNTIME, find, named, owner_of_private_names
 from pypto.frontend.hoisting import hoist
 from pypto.frontend.liveness import EMPTY, FlowNames, Liveness, Names, loads_of
@@ -75,6 +75,8 @@ class _Rewriter(Stores):
         self.live = liveness.live
         self.metas: list[FlowMeta] = []
         self.uncertain = _uncertain(self.flows)  # names that may be bound on some paths only
+        self.given: set[ast.expr] = set()  # such names where they are arguments of a call
+        self.asked: dict[tuple[str, tuple[str, ...]], Names] = {}  # by name and parameters of a function
 
     def _operand(self, body: ast.expr, key: int) -> ast.Lambda:
         """An operand that is evaluated where the runtime calls it."""
@@ -109,6 +111,16 @@ class _Rewriter(Stores):
     def _meta(self, node: ast.For | ast.If, escapes: list[ast.stmt]) -> int:
         self.metas.append(FlowMeta(node, self.flows[node], len(self.metas), escapes))
         return len(self.metas) - 1
+
+    def ask(self, node: ast.FunctionDef | ast.Lambda) -> Names:
+        """The parameters that a function asks whether they are None, or gives to others that may: the caller may give
+        it a name that holds None on some paths only."""
+        arguments = node.args
+        names = tuple(each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+        body, name = ([node.body], "<lambda>") if isinstance(node, ast.Lambda) else (node.body, node.name)
+        asked = asks_for_none(body).intersection(names)
+        self.asked[name, names] = asked & self.asked.get((name, names), asked)
+        return asked
 
     # Statements.
 
@@ -154,7 +166,7 @@ class _Rewriter(Stores):
         without_conditional_returns(node)
         outer, liveness = self.flows, Liveness(node)
         self.flows, self.live = liveness.flows, self.live | liveness.live
-        known, self.uncertain = self.uncertain, self.uncertain | _uncertain(self.flows)
+        known, self.uncertain = self.uncertain, self.uncertain | _uncertain(self.flows) | self.ask(node)
         # Naming the runtime makes it a captured variable, by which rewritten functions are known.
         keep = ast.copy_location(ast.Expr(ast.copy_location(self._name(RUNTIME), node.body[0])), node.body[0])
         node.body = [keep, *self._visit_all(node.body)]
@@ -179,10 +191,17 @@ class _Rewriter(Stores):
 
     # Expressions.
 
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        known, self.uncertain = self.uncertain, self.uncertain | self.ask(node)
+        self.generic_visit(node)
+        self.uncertain = known
+        return node
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if not isinstance(node.ctx, ast.Load) or node.id not in self.uncertain:
             return node
-        return self._located(self._call(RUNTIME, "load", ast.copy_location(self._name(node.id), node)), node)
+        word = "given" if node in self.given else "load"
+        return self._located(self._call(RUNTIME, word, ast.copy_location(self._name(node.id), node)), node)
 
     @staticmethod
     def _binds(*nodes: ast.expr) -> bool:
@@ -248,10 +267,13 @@ class _Rewriter(Stores):
                 self.generic_visit(node)
                 values.elt = self._operand(values.elt, key)
                 return self._located(self._call(RUNTIME, "quantified", node.func, values), node)
+        names = [] if is_operation(node) else [each for each in given_to(node) if each.id in self.uncertain]
+        self.given.update(names)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in {"super", "locals"}:
             return node
-        node.func = self._located(self._call(RUNTIME, "call", node.func), node.func)
+        word = "call_given" if names else "call"
+        node.func = self._located(self._call(RUNTIME, word, node.func), node.func)
         return node
 
 
@@ -269,6 +291,8 @@ def rewrite(
     liveness = Liveness(tree, live_at_end)
     source.live.update(liveness.by_line())
     rewriter = _Rewriter(liveness)
+    if not returns_frame:
+        rewriter.uncertain |= rewriter.ask(tree)
     arguments = tree.args
     plain = ast.arguments(
         posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],
@@ -282,6 +306,7 @@ def rewrite(
     # A first statement that names the runtime keeps it free even in functions without calls.
     keep = ast.Expr(ast.Name(RUNTIME, ast.Load()))
     body = [keep, *rewriter._visit_all(tree.body)]
+    source.asked.update(rewriter.asked)
     if returns_frame:
         body.append(ast.Return(rewriter._frame()))
     # Not under its own name, which would hide a global that its body may read: itself.

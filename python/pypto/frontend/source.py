@@ -26,6 +26,7 @@ class Source:
     last_line: int
     def_line: int
     live: dict[int, frozenset[str]] = field(default_factory=dict)  # by line: names that a call there leaves readable
+    asked: dict[tuple[str, tuple[str, ...]], frozenset[str]] = field(default_factory=dict)  # parameters
 
     def place(self, node: ast.AST) -> Place:
         """Where a node of the tree stands."""

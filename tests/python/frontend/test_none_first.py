@@ -43,6 +43,65 @@ def test_none_is_known_when_the_kernel_runs(tmp_path, lines):
     follows(tmp_path, lines)
 
 
+HELPERS = """
+def add(acc, t):
+    if acc is None:
+        return t
+    return acc + t
+
+def add_named(t, *, acc=None):
+    return t if acc is None else acc + t
+
+def add_twice(acc, t):
+    t = add(acc, t)
+    return add(t, t)
+
+def add_all(acc, t, k):
+    for j in pypto.loop(k):
+        acc = t if acc is None else acc + t * j
+    return acc
+
+def keep(state, t):
+    if state is None:
+        return [t, 1]
+    state[0] = state[0] + t
+    state[1] = state[1] + 1
+    return state
+
+def either(acc, t):
+    return acc + t
+
+class Adder:
+    def __init__(self, k):
+        self.k = k
+
+    def add(self, acc, t):
+        return t * self.k if acc is None else acc + t
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        LOOP + "    acc = add(acc, t)" + END,
+        LOOP + "    acc = add_named(t, acc=acc)" + END,
+        LOOP + "    acc = add_twice(acc, t)" + END,
+        LOOP + "    acc = add_all(acc, t, 2)" + END,
+        LOOP + "    acc = Adder(3).add(acc, t)" + END,
+        LOOP + "    if i > 0:\n        acc = add(acc, t)" + END,
+        LOOP + "    acc = add(acc, t)\n    if i == 1:\n        acc = None" + END,
+        LOOP + "    acc = t if i == 0 else either(acc, t)" + END,
+        "f = lambda acc, t: t if acc is None else acc + t\n" + LOOP + "    acc = f(acc, t)" + END,
+        "def f(acc, t):\n    if acc is not None:\n        t = t + acc\n    return t\n"
+        + LOOP + "    acc = f(acc, t)" + END,
+        "acc = None\nfor i in pypto.loop(n[0]):\n    acc = keep(acc, x)\n"
+        "if acc is not None:\n    out[0:4] = acc[0] * acc[1]",
+    ],
+)  # fmt: skip
+def test_a_helper_asks_for_none(tmp_path, lines):
+    follows(tmp_path, lines, more=HELPERS)
+
+
 def test_it_is_no_value(tmp_path):
     kernel = load(tmp_path, LOOP + "    acc = acc * 2.0 if i > 1 else t\nout[0:4] = acc")
     assert run(kernel, 2)[:4].tolist() == [2.0, 4.0, 6.0, 8.0]
