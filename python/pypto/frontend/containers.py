@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from pypto.frontend import restoring
 from pypto.frontend.code_objects import RUNTIME
 from pypto.frontend.definitions import put_attribute
 from pypto.frontend.maybe import split
@@ -20,7 +21,6 @@ from pypto.frontend.parts import (
     BUILT_IN,
     LEADS_NOWHERE,
     OF_LIBRARIES,
-    SlotBeside,
     dict_of,
     inner_of,
     is_of_library,
@@ -64,7 +64,8 @@ class Snapshot:
     """The contents of all containers reachable from some values, and the outer variables of functions."""
 
     def __init__(self, *, arrays: bool = True) -> None:
-        self._arrays = arrays  # whether the contents of arrays are looked at
+        self._arrays = arrays  # whether the contents of arrays are looked at, or copies are kept
+        self._copies: list[tuple[Any, Any]] = []
         self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
         self._functions: dict[types.FunctionType, list[tuple[str, Any]]] = {}
         self._kinds: set[type] = set()  # whose classes were looked at
@@ -82,7 +83,10 @@ class Snapshot:
                 self._add_captured(item, name, stack)
                 continue
             is_array = type(item).__module__.partition(".")[0] in ARRAYS
-            parts = None if is_array and not self._arrays else parts_of(item)
+            if is_array and not self._arrays:
+                self._copy(item)
+                continue
+            parts = parts_of(item)
             kind = type(item)
             if kind not in OF_LIBRARIES and kind not in self._kinds:
                 self._kinds.add(kind)
@@ -102,6 +106,13 @@ class Snapshot:
                 else:
                     step = f"[{key}]" if type(key) is int else step_of(key, at)
                 stack.append((element, name + step))
+
+    def _copy(self, value: Any) -> None:
+        """Keeps a copy of an array."""
+        if all(value is not known for known, _ in self._copies):
+            copy = restoring.copy_of_array(value)
+            if copy is not None:
+                self._copies.append((value, copy))
 
     def _add_captured(self, function: types.FunctionType, path: str, stack: list[tuple[Any, str]]) -> None:
         """What a function made in a traced frame captures, which it may change where it is called."""
@@ -151,34 +162,39 @@ class Snapshot:
             for at, (key, _) in enumerate(parts)
         }
 
-    def restore(self) -> None:
-        """Gives lists, dicts and objects of the user back what they held."""
-        for item, before, _ in self._seen.values():
+    def restore(self) -> str | None:
+        """Gives all of them back what they held; the path of one that cannot be given it."""
+        lost = None
+        for item, before, path in self._seen.values():
             after = parts_of(item) or []
             if len(after) == len(before) and all(
                 same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
             ):
                 continue
-            if isinstance(item, list):
-                elements = [element for key, element in before if not isinstance(key, SlotBeside)]
-                list.__setitem__(item, slice(None), elements)
-            elif isinstance(item, dict):
-                dict_of(item).clear(item)
-                for key, element in before:
-                    if not isinstance(key, SlotBeside):
-                        put(item, key, element)
-            elif isinstance(item, type):
-                for key in {key for key, _ in after} - {key for key, _ in before}:
+            added = {key for key, _ in after} - {key for key, _ in before}
+            if restoring.put_elements(item, before):
+                continue
+            if isinstance(item, type):
+                for key in added:
                     delattr(item, key)
                 for key, element in before:
                     setattr(item, key, element)
             elif isinstance(item, types.ModuleType | types.FunctionType) or isinstance(
                 getattr(item, "__dict__", None), dict
             ):
-                for key in {key for key, _ in after} - {key for key, _ in before}:
+                for key in added:
                     attributes_held(item).pop(key, None)
                 for key, element in before:
                     put(item, key, element)
+            else:
+                lost = lost or path
+        for value, copy in self._copies:
+            restoring.put_array(value, copy)
+        for function, variables in self._functions.items():
+            for (name, old), (_, new) in zip(variables, variables_of(function), strict=False):
+                if not same_element(old, new):
+                    restoring.put_variable(function, name, old)
+        return lost
 
     def changes(self) -> Iterator[Change]:
         """Elements that are not what they were; those that cannot be put back have no key."""

@@ -170,4 +170,4 @@ class Guards:
         if not captures.is_frozen(function.__defaults__) or not (named is None or self._dict(named)):
             return False
         self.entries.append(("function", function, function.__code__, function.__defaults__, named))
-        return self.watch(function) and (not vars(function) or self._value(vars(function)))
+        return self.watch(function) and self._dict(vars(function))

@@ -15,9 +15,12 @@ import sys
 import types
 from typing import Any
 
-from pypto.frontend.arrays import contents, kept
+from pypto.frontend.arrays import contents
 from pypto.frontend.definitions import attributes_of, slots_of
 from pypto.frontend.tracer import NoValue, TensorLike
+
+Parts = list[tuple[Any, Any]]  # keys and elements
+UNSET = object()  # the value of a context variable that has none
 
 _LEAVES = (
     int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
@@ -70,6 +73,13 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     if hasattr(type(value), "__next__") and not isinstance(getattr(value, "__dict__", None), dict):
         return _iterator_parts(value)
     return _object_parts(value)
+
+
+def _value_of(variable: contextvars.ContextVar[Any]) -> Any:
+    try:
+        return variable.get()
+    except LookupError:
+        return UNSET
 
 
 class SlotBeside(str):
@@ -186,9 +196,9 @@ def _definition_parts(value: Any) -> list[tuple[Any, Any]] | None:
 def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
     """Attributes of an object of the user; the contents of an array."""
     if isinstance(value, array.array):
-        return [("contents", kept(value.tobytes()))]
+        return [("contents", value.tobytes())]
     if isinstance(value, contextvars.ContextVar):
-        return [("value", value.get(None))]
+        return [("value", _value_of(value))]
     module = type(value).__module__.partition(".")[0]
     if module == "torch" or (module == "numpy" and 0 < getattr(value, "nbytes", 0) <= _MAX_ARRAY_BYTES):
         return [("contents", contents(value, _MAX_ARRAY_BYTES))]

@@ -101,8 +101,10 @@ class PreparedKernel:
 
     def trace(self, request: Request) -> tuple[Trace, Any]:
         """The finished trace and its program."""
-        facts, prints = Facts(), 0
+        facts, prints, lost = Facts(), 0, None
         for _ in range(MAX_RETRACES):
+            if lost is not None:
+                raise self._lost(lost)
             if len(facts.prints) != prints:  # what was found otherwise goes by counters that outputs change
                 facts, prints = Facts(prints=facts.prints), len(facts.prints)
             trace, is_done = Trace(self.function.__name__, facts), False
@@ -137,13 +139,21 @@ class PreparedKernel:
             finally:
                 undo(trace)
                 if not is_done:
-                    trace.outer.restore()
+                    lost = trace.outer.restore()
                 trace.outer = None
                 tracer.leave(token)
         raise trace_error(
             RuntimeError,
             f"kernel '{self.function.__name__}' did not settle after {MAX_RETRACES} traces: its trace depends on "
             "something that changes from one to the next",
+            self.source.place(self.source.tree),
+        )
+
+    def _lost(self, path: str) -> Exception:
+        return trace_error(
+            ValueError,
+            f"'{path}' changes while kernel '{self.function.__name__}' is traced, and cannot be given back what it was "
+            "for the next trace, which would find something else. Instead: make it in the kernel",
             self.source.place(self.source.tree),
         )
 
