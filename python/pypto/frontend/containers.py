@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pypto.frontend import restoring
 from pypto.frontend.code_objects import RUNTIME
-from pypto.frontend.definitions import put_attribute
+from pypto.frontend.definitions import is_code, put_attribute
 from pypto.frontend.maybe import split
 from pypto.frontend.parts import (
     ARRAYS,
     BUILT_IN,
     LEADS_NOWHERE,
     OF_LIBRARIES,
+    PLAIN,
     dict_of,
     inner_of,
     is_of_library,
@@ -29,6 +30,7 @@ from pypto.frontend.parts import (
 )  # fmt: skip
 
 _MAX_OBJECTS = 20000
+_BY_TEXT = frozenset({"globals", "exec", "eval"})
 
 
 def defaults_of(function: types.FunctionType) -> list[Any]:
@@ -47,7 +49,10 @@ def variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     if function.__defaults__ or function.__kwdefaults__:
         found += [(f"default {at} of {function.__name__}", value) for at, value in enumerate(defaults_of(function))]
     names = function.__globals__
-    return found + [(name, names[name]) for name in function.__code__.co_names if name in names]
+    named: Iterable[str] = function.__code__.co_names
+    if not _BY_TEXT.isdisjoint(named):  # it may name any global
+        named = [name for name, value in names.items() if not name.startswith("__") and not is_code(value)]
+    return found + [(name, names[name]) for name in named if name in names]
 
 
 class Change(NamedTuple):
@@ -65,9 +70,10 @@ class Snapshot:
 
     def __init__(self, *, arrays: bool = True) -> None:
         self._arrays = arrays  # whether the contents of arrays are looked at, or copies are kept
+        self._classes: list[tuple[Any, type, str]] = []  # objects of classes that may be given another one
         self._copies: list[tuple[Any, Any]] = []
         self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
-        self._functions: dict[types.FunctionType, list[tuple[str, Any]]] = {}
+        self._functions: dict[types.FunctionType, list[tuple[str, Any]] | None] = {}  # and their variables
         self._kinds: set[type] = set()  # whose classes were looked at
         self.owner: Any = None  # the FunctionRuntime whose loop or branch has made the snapshot
 
@@ -76,7 +82,7 @@ class Snapshot:
         stack = [(value, path)]
         while stack and len(self._seen) < _MAX_OBJECTS:
             item, name = stack.pop()
-            if id(item) in self._seen:
+            if type(item) in PLAIN or id(item) in self._seen:
                 continue
             if isinstance(item, types.FunctionType):
                 self._seen[id(item)] = (item, parts_of(item) or [], name)
@@ -99,6 +105,8 @@ class Snapshot:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
             if type(item) not in BUILT_IN:
+                if kind not in OF_LIBRARIES:
+                    self._classes.append((item, kind, name))
                 stack.append((type(item), type(item).__name__))
             for at, (key, element) in enumerate(parts):
                 if isinstance(key, str):
@@ -131,7 +139,7 @@ class Snapshot:
         if function in self._functions:
             return
         variables = variables_of(function)
-        self._functions[function] = [] if frame_is_known else variables
+        self._functions[function] = None if frame_is_known else variables
         for name, value in variables:
             self.add(value, name)
 
@@ -188,11 +196,19 @@ class Snapshot:
                     put(item, key, element)
             else:
                 lost = lost or path
+        for item, kind, _ in self._classes:
+            if type(item) is not kind:
+                object.__setattr__(item, "__class__", kind)
         for value, copy in self._copies:
             restoring.put_array(value, copy)
         for function, variables in self._functions.items():
-            for (name, old), (_, new) in zip(variables, variables_of(function), strict=False):
-                if not same_element(old, new):
+            if variables is None:
+                continue
+            now = dict(variables_of(function))
+            for name in now.keys() - {name for name, _ in variables}:
+                function.__globals__.pop(name, None)
+            for name, old in variables:
+                if not same_element(old, now.get(name, variables)):
                     restoring.put_variable(function, name, old)
         return lost
 
@@ -208,10 +224,18 @@ class Snapshot:
                     yield Change(path, item)
                 elif old is not new and not _same_number(old, new):
                     yield Change(path + step_of(new_key, at), item, new_key, old, new)
+        for item, kind, path in self._classes:
+            if type(item) is not kind:
+                yield Change(f"{path}.__class__", item)
         for function, variables in self._functions.items():
-            if not variables:
+            if variables is None:
                 continue
-            for (name, old), (_, new) in zip(variables, variables_of(function), strict=True):
+            after = variables_of(function)
+            if len(after) != len(variables):
+                name = min({name for name, _ in after} ^ {name for name, _ in variables})
+                yield Change(f"{name}, a global that {function.__name__}() names,", function)
+                continue
+            for (name, old), (_, new) in zip(variables, after, strict=True):
                 if old is not new and not _same_number(old, new):
                     yield Change(f"{name}, an outer variable of {function.__name__}(),", function)
 

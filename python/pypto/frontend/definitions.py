@@ -25,12 +25,15 @@ def attributes_of(value: Any) -> list[tuple[str, Any]] | None:
             return None
         held = [(name, each) for name, each in vars(value).items() if not hasattr(type(each), "__get__")]
     elif isinstance(value, types.ModuleType) and not is_library_name(value.__name__):
-        held = [
-            (name, each) for name, each in vars(value).items() if not isinstance(each, _CODE) and not _is_array(each)
-        ]
+        held = [(name, each) for name, each in vars(value).items() if not is_code(each)]
     else:
         return None
     return [(name, each) for name, each in held if not (name.startswith("__") and name.endswith("__"))]
+
+
+def is_code(value: Any) -> bool:
+    """Whether a global is a class, module, function or text, or an array, as modules hold them."""
+    return isinstance(value, _CODE) or _is_array(value)
 
 
 def _is_array(value: Any) -> bool:

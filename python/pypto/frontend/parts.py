@@ -9,10 +9,12 @@ import contextvars
 import enum
 import functools
 import gc
+import io
 import itertools
 import operator
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from pypto.frontend.arrays import contents
@@ -29,10 +31,12 @@ _LEAVES = (
 _LIBRARIES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "torch", "numpy"}
 _CLASSES = (type, abc.ABCMeta)
 OF_LIBRARIES: set[type] = set()  # classes that are found to be of these
-_NO_PARTS: set[type] = {int, float, complex, bool, str, bytes, type(None)}  # and what else was found to have none
+PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, bytes, type(None)})
+_NO_PARTS: set[type] = {*PLAIN}  # and what else was found to have none
 ARRAYS = frozenset({"torch", "numpy"})
 BUILT_IN = frozenset({list, tuple, dict, set, frozenset, type, types.ModuleType, types.FunctionType})
 _MAX_ARRAY_BYTES = 1 << 20
+_METHODS = (types.BuiltinFunctionType, types.MethodWrapperType)
 VIEWS: tuple[type, ...] = type({}.keys()), type({}.values()), type({}.items())
 _ITERATED: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
 _ALONE: frozenset[type] = frozenset(
@@ -82,6 +86,23 @@ def _value_of(variable: contextvars.ContextVar[Any]) -> Any:
         return UNSET
 
 
+def _contents_of(value: Any) -> Parts:
+    """The contents of a buffer, where they are not too many."""
+    if isinstance(value, io.StringIO | io.BytesIO):
+        return [("contents", None if value.closed else value.getvalue())]
+    is_small = not isinstance(value, memoryview) or value.nbytes <= _MAX_ARRAY_BYTES
+    return [("contents", value.tobytes() if is_small else None)]
+
+
+_SHOWN_BY: dict[type, Callable[[Any], Parts]] = {
+    array.array: _contents_of,
+    memoryview: _contents_of,
+    io.StringIO: _contents_of,
+    io.BytesIO: _contents_of,
+    contextvars.ContextVar: lambda variable: [("value", _value_of(variable))],
+}
+
+
 class SlotBeside(str):
     """The name of a slot of an object whose elements are its parts."""
 
@@ -121,7 +142,9 @@ def inner_of(value: Any) -> list[tuple[str, Any]]:
         return _in_class(value)
     if kind in _HOLDERS:
         return [(f" part {at}", each) for at, each in enumerate(gc.get_referents(value))]
-    if kind is types.BuiltinFunctionType and not isinstance(value.__self__, types.ModuleType | type):
+    if kind in (types.BuiltinFunctionType, types.MethodWrapperType) and not isinstance(
+        value.__self__, types.ModuleType | type
+    ):
         return [(".__self__", value.__self__)]
     if kind is types.MethodType:
         return [(".__func__", value.__func__)]
@@ -195,11 +218,10 @@ def _definition_parts(value: Any) -> list[tuple[Any, Any]] | None:
 
 def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
     """Attributes of an object of the user; the contents of an array."""
-    if isinstance(value, array.array):
-        return [("contents", value.tobytes())]
-    if isinstance(value, contextvars.ContextVar):
-        return [("value", _value_of(value))]
-    module = type(value).__module__.partition(".")[0]
+    kind = type(value)
+    if kind in _SHOWN_BY:
+        return _SHOWN_BY[kind](value)
+    module = kind.__module__.partition(".")[0]
     if module == "torch" or (module == "numpy" and 0 < getattr(value, "nbytes", 0) <= _MAX_ARRAY_BYTES):
         return [("contents", contents(value, _MAX_ARRAY_BYTES))]
     if module in {"pypto", "builtins", "numpy"}:

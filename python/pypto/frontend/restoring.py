@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import collections
 import contextvars
+import io
 import sys
 import types
 from typing import Any
@@ -58,6 +59,12 @@ def put_elements(item: Any, before: Parts) -> bool:
     elif isinstance(item, array.array):
         del item[:]
         item.frombytes(elements[0])
+    elif isinstance(item, io.StringIO | io.BytesIO) and elements[0] is not None:
+        item.seek(0)
+        item.truncate()
+        item.write(elements[0])
+    elif isinstance(item, memoryview) and elements[0] is not None and item.c_contiguous:
+        item.cast("B")[:] = elements[0]
     elif isinstance(item, contextvars.ContextVar) and elements[0] is not UNSET:
         item.set(elements[0])
     else:
@@ -70,5 +77,5 @@ def put_variable(function: types.FunctionType, name: str, value: Any) -> None:
     code = function.__code__
     if name in code.co_freevars:
         (function.__closure__ or ())[code.co_freevars.index(name)].cell_contents = value
-    elif name in function.__globals__:
+    elif name in code.co_names or name in function.__globals__:
         function.__globals__[name] = value

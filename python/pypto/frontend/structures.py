@@ -16,7 +16,7 @@ from typing import Any
 from pypto.frontend.carry import UNBOUND, Unusable
 from pypto.frontend.kin import Kin
 from pypto.frontend.maybe import Maybe, split
-from pypto.frontend.parts import plainly, step_of
+from pypto.frontend.parts import plainly
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracer import NoValue, Trace, current
 
@@ -38,7 +38,7 @@ def parts_of(value: Any) -> list[tuple[str, Any]] | None:
     if isinstance(value, tuple):
         return [(f"[{index}]", element) for index, element in enumerate(plainly(value))]
     if type(value) is dict:
-        return [(step_of(key, at), element) for at, (key, element) in enumerate(value.items())]
+        return [(f"[{key!r}]", element) for key, element in value.items()]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
     return None

@@ -7,6 +7,7 @@ MORE = """
 import array
 import collections
 import contextvars
+import io
 import itertools
 import numpy
 import torch
@@ -37,6 +38,11 @@ def more():
     COUNT = COUNT + 1
     return COUNT
 
+def new_global():
+    global NEW
+    NEW = NEW + 1 if "NEW" in globals() else 1
+    return NEW
+
 def plain():
     pass
 
@@ -48,6 +54,7 @@ listed, mapped, ordered = [0], {}, collections.OrderedDict()
 queue, members, more_members = collections.deque([0]), set(), Sets()
 octets, numbers, cells = bytearray(1), array.array("i", [0]), numpy.zeros(2, dtype=int)
 host, context, unset = torch.zeros(2), contextvars.ContextVar("context", default=0), contextvars.ContextVar("unset")
+text, view = io.StringIO(), memoryview(octets)
 steps, counts, squares = iter(range(1, 100)), itertools.count(1), (k * k for k in range(1, 100))
 bare, with_attribute, inner, closed = Bare(), Listed(), ([0], {"a": {1}}), counter()
 """
@@ -66,10 +73,12 @@ TWICE = "y = x * k\nif n[0] > 0:\n    y = y + 1.0\nout[0:4] = y"
         "members.add(len(members))\nk = len(members)",
         "more_members.add(len(more_members))\nk = len(more_members)",
         "octets[0] = octets[0] + 1\nk = octets[0]",
+        "view[0] = view[0] + 1\nk = octets[0]",
         "numbers[0] = numbers[0] + 1\nk = numbers[0]",
         "numbers.append(1)\nk = len(numbers) - 1",
         "cells[0] = cells[0] + 1\nk = int(cells[0])",
         "host[0] = host[0] + 1.0\nk = int(host[0])",
+        "text.write('a')\nk = len(text.getvalue())",
         "context.set(context.get() + 1)\nk = context.get()",
         "bare.k = getattr(bare, 'k', 0) + 1\nk = bare.k",
         "Bare.k = getattr(Bare, 'k', 0) + 1\nk = Bare.k",
@@ -78,6 +87,7 @@ TWICE = "y = x * k\nif n[0] > 0:\n    y = y + 1.0\nout[0:4] = y"
         "inner[1]['a'].add(len(inner[1]['a']) + 1)\nk = len(inner[1]['a']) - 1",
         "k = closed()",
         "k = more()",
+        "k = new_global()",
         "k = with_default()",
     ],
 )

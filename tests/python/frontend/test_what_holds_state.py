@@ -14,6 +14,7 @@ import collections
 import contextvars
 import enum
 import functools
+import io
 import operator
 import types
 import weakref
@@ -67,6 +68,16 @@ class Doubled:
 
 class Doubles:
     w = Doubled()
+
+def new_global():
+    global NEW
+    NEW = 1
+    return NEW
+
+class Hundred(Counted):
+    pass
+
+GLOBAL = 0
 
 class Hidden:
     __slots__ = ("__w",)
@@ -135,6 +146,7 @@ HOLDERS = {
     "method": ("s = Owner()\nOwner.method.w = 0\n", "s.method()", "x * Owner.method.w"),
     "own items": ("s = Looking([x])\ns.looks = 0\n", "s[0] = s[0] + x", "s[0] + x * s.looks"),
     "own attribute": ("s = Doubles()\ns.w = 1\n", "s.w = s.w + 3", "x * s.w"),
+    "own method": ("s = [0].__setitem__\n", "s(0, s.__self__[0] + 1)", "x * s.__self__[0]"),
     "exception": ("s = Failed(1)\n", "s.args = (s.args[0] + 1,)", "x * s.args[0]"),
 }  # fmt: skip
 
@@ -151,6 +163,11 @@ def test_it_is_carried_and_merged(tmp_path, where, holder):
     [
         ("s = array.array('i', [0])", "s[0] = s[0] + 1", r"s\['contents'\]"),
         ("context.set(0)", "context.set(context.get() + 1)", r"context\['value'\]"),
+        ("s = io.StringIO()", "s.write('a')", r"s\['contents'\]"),
+        ("s = memoryview(bytearray(2))", "s[0] = s[0] + 1", r"s\['contents'\]"),
+        ("s = Counted()", "s.__class__ = Hundred", r"s.__class__"),
+        ("globals()['GLOBAL'] = 0", "globals()['GLOBAL'] = globals()['GLOBAL'] + 1", "GLOBAL, an outer variable of .*"),
+        ("s = 1", "new_global()", r"NEW, a global that new_global\(\) names,"),
         ("s = Narrow([x])\ns.w = 0", "s.w = s.w + 1", r"s\['w'\]"),
     ],
 )
