@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import symbolic
 from pypto.frontend.branches import BranchFlow
-from pypto.frontend.captures import is_user_object
 from pypto.frontend.code_objects import MADE
 from pypto.frontend.containers import Snapshot
 from pypto.frontend.floats import float_expr, is_float, number_of
@@ -76,9 +75,9 @@ def _evaluated(runtime: FunctionRuntime, trace: Trace, ordinal: int, noted: int,
     snapshot = Snapshot()
     if meta_of(runtime, operand).writes:
         snapshot = snapshot_around(trace, names_around(operand), runtime.function)
-    for name, value in captured(operand).items():
-        if is_user_object(value):  # properties and operators of objects may change them
-            snapshot.add(value, name)
+    for name, value in captured(operand).items():  # properties and operators of objects may change them
+        snapshot.add(value, name)
+    snapshot.add_globals(operand)
     before = trace.writes
     trace.sides.append((ordinal, _OPERAND))
     trace.operands.append(snapshot)

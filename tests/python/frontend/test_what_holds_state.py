@@ -232,3 +232,36 @@ def test_equality_that_changes_is_not_evaluated_early(tmp_path):
     for test in ("c in [a, b]", "[a, b] == [c, c]"):
         with pytest.raises(pypto.CompileError, match="== of Changing changes what it compares"):
             run(load(tmp_path, f"{start}if {test}:\n    out[0:4] = x\nout[4:8] = x * b.v", CHANGING), 1)
+
+
+LOOKED = """
+class Looked:
+    def __init__(self, looks):
+        self.looks = looks
+
+    @property
+    def more(self):
+        self.looks = self.looks + 1
+        return self.looks
+
+class LookedList(list):
+    def __getitem__(self, key):
+        self.looks = self.looks + 1
+        return list.__getitem__(self, key)
+
+HELD = [Looked(0)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "operand", "result"),
+    [
+        ("held = [Looked(0)]", "held[0].more > 0", "held[0].looks"),
+        ("held = {'a': (Looked(0),)}", "held['a'][0].more > 0", "held['a'][0].looks"),
+        ("held = LookedList([1])\nheld.looks = 0", "held[0] > 0", "held.looks"),
+        ("HELD[0].looks = 0", "HELD[0].more > 0", "HELD[0].looks"),
+    ],
+)
+def test_an_operand_changes_what_a_container_holds(tmp_path, start, operand, result):
+    for test in (f"n[0] > 1 and {operand}", f"1 < n[0] < 1 + (3 if n[0] > 2 and {operand} else 2)"):
+        follows(tmp_path, f"{start}\nif {test}:\n    out[0:4] = x\nout[4:8] = x * {result}", more=LOOKED)
