@@ -16,6 +16,7 @@ from typing import Any
 
 from pypto.frontend import helpers
 from pypto.frontend.arrays import contents, is_torch_tensor
+from pypto.frontend.code_objects import global_names
 from pypto.frontend.definitions import is_library_name, slots_of
 from pypto.frontend.parts import VIEWS
 from pypto.frontend.source import NoSourceError, read_source
@@ -259,7 +260,7 @@ def _reading(function: types.FunctionType) -> _Reading:
     try:
         source = read_source(function)
     except NoSourceError:
-        made: _Reading = (function.__code__, tuple((name,) for name in sorted(_names_of(function.__code__))), ())
+        made: _Reading = (function.__code__, tuple((name,) for name in sorted(global_names(function.__code__))), ())
     else:
         paths = {
             path
@@ -272,12 +273,6 @@ def _reading(function: types.FunctionType) -> _Reading:
         made = (source.text, tuple(sorted(paths)), tuple(imports))
     _readings[key] = made
     return made
-
-
-def _names_of(code: types.CodeType) -> set[str]:
-    """Global and attribute names of a code object and of the functions, lambdas and comprehensions in it."""
-    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
-    return set(code.co_names).union(*(_names_of(part) for part in inner))
 
 
 def _imports(node: ast.AST, package: str | None) -> list[_Import]:

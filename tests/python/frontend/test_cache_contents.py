@@ -305,3 +305,21 @@ def test_classes_and_objects_as_scalars():
             out = torch.zeros(4)
             kernel(torch.ones(4), out, given)
             assert out.tolist() == [factor] * 4
+
+
+def test_a_field_of_the_name_of_a_global(monkeypatch):
+    """What dataclass makes has no source: its attributes are no globals."""
+
+    @dataclasses.dataclass
+    class State:
+        FACTOR: object
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        out[:] = State(x).FACTOR + 1.0
+
+    x, out = torch.ones(4), torch.empty(4)
+    for number in range(3):
+        monkeypatch.setitem(globals(), "FACTOR", number)
+        kernel(x, out)
+    assert kernel.cache_info().misses == 1
