@@ -147,6 +147,7 @@ def _contains(name: str, a: Any, b: Any) -> Any:
     if found is None:
         return natively(_OPERATORS[name][0], a, b)
     result = condition(found(a))
+    result = result if isinstance(result, SymbolicScalar) else bool(result)
     return result if name == "In" else _opposite(result)
 
 
@@ -279,7 +280,9 @@ def each(iterable: Any) -> Any:
         if start is None:
             return _items(natively(iter, iterable)) if hasattr(type(iterable), "__getitem__") else iterable
         made = start()
-        return _items(made) if made is iterable else each(made)
+        if not hasattr(type(made), "__next__"):
+            raise TypeError(f"iter() returned non-iterator of type '{type(made).__name__}'")
+        return _items(made)
     return _items(iterable) if hasattr(type(iterable), "__next__") else iterable
 
 

@@ -32,7 +32,7 @@ _LIBRARIES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "torc
 _CLASSES = (type, abc.ABCMeta)
 OF_LIBRARIES: set[type] = set()  # classes that are found to be of these
 PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, bytes, type(None)})
-_NO_PARTS: set[type] = {*PLAIN}  # and what else was found to have none
+_NO_PARTS: set[type] = {*PLAIN}  # and what else of libraries was found to have none
 ARRAYS = frozenset({"torch", "numpy"})
 BUILT_IN = frozenset({list, tuple, dict, set, frozenset, type, types.ModuleType, types.FunctionType})
 _MAX_ARRAY_BYTES = 1 << 20
@@ -211,7 +211,7 @@ def _class_parts(kind: type) -> list[tuple[Any, Any]] | None:
 def _definition_parts(value: Any) -> list[tuple[Any, Any]] | None:
     """What a class, module or function of the user holds besides code."""
     parts: list[tuple[Any, Any]] | None = attributes_of(value)
-    if not isinstance(value, type | types.ModuleType | types.FunctionType):
+    if not isinstance(value, type | types.ModuleType | types.FunctionType) and is_of_library(type(value)):
         _NO_PARTS.add(type(value))
     return parts
 

@@ -273,6 +273,59 @@ def test_conditions_in_special_methods(tmp_path, use):
     follows(tmp_path, f"{start}{use}\nout[0:4] = y", more=CONDITIONS)
 
 
+ITERATORS = """
+class Once:
+    # An iterator that is not iterable itself.
+    def __init__(self):
+        self.left = 2
+
+    def __next__(self):
+        self.left -= 1
+        if self.left < 0:
+            raise StopIteration
+        return 1.0 + self.left
+
+class Other(Once):
+    def __iter__(self):
+        return iter([100.0])
+
+class Over:
+    def __init__(self, made):
+        self.made = made
+
+    def __iter__(self):
+        return self.made
+
+class Holds:
+    def __init__(self, found):
+        self.found = found
+
+    def __contains__(self, item):
+        return self.found
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "for k in Over(Once()):\n    y = y * k + 1.0",
+        "for k in Over(Other()):\n    y = y * k + 1.0",
+        "for k in Other():\n    y = y * k + 1.0",
+        "y = x * float(sum(k for k in Over(Other())))",
+        "y = x * (1 in Holds(5))",
+        "y = x * (1 not in Holds([]))",
+        "if (1 in Holds([1])) == True:\n    y = x * 7.0",
+    ],
+)
+def test_iterators_and_membership_as_python_has_them(tmp_path, use):
+    follows(tmp_path, f"y = x * 1.0\n{use}\nout[0:4] = y", more=ITERATORS)
+
+
+def test_an_iterable_that_gives_no_iterator(tmp_path):
+    with pytest.raises(TypeError, match=r"iter\(\) returned non-iterator of type 'list'"):
+        run(load(tmp_path, "for k in Over([1.0]):\n    out[0:4] = x * k", ITERATORS), 0)
+
+
 @pytest.mark.parametrize(
     ("use", "kind", "text"),
     [
