@@ -9,7 +9,7 @@
 
 namespace pypto::bindings {
 
-// Made of the list that pypto.frontend.guards builds: each entry says where an object was found and which it was. As
+// Made of the list that pypto.frontend.kernels.guards builds: each entry says where an object was found and which it was. As
 // long as all are there, the kernel traces alike. Holds references. Thread rule: with the GIL.
 class KernelGuards {
  public:

@@ -203,7 +203,7 @@ def compile(kernel: Any, *samples: Any, platform: str = "a2a3sim", **scalars: An
     or dtypes open; only shape and dtype of tensors are read. A scalar that is given is compiled in and is no parameter
     of the program; one annotated `int` or `float` that is not given is a number of each launch.
     """
-    from pypto.frontend.kernel import JitKernel
+    from pypto.frontend.kernels.kernel import JitKernel
 
     if not isinstance(kernel, JitKernel):
         raise TypeError(f"ir.compile(): expected a kernel under pypto.frontend.jit, got {type(kernel).__name__}")

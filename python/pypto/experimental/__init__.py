@@ -21,6 +21,6 @@ def __getattr__(name: str) -> Any:
     """Operations that may still change; the front end is loaded when one is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pypto.frontend.extra import EXPERIMENTAL
+    from pypto.frontend.catalogue.extra import EXPERIMENTAL
 
     return EXPERIMENTAL[name]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from pypto.frontend import tracer
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, check_trace
+from pypto.frontend.tracing import tracer
 
 
 class FloatScalar(tracer.FloatLike):

@@ -7,8 +7,8 @@ import enum
 from typing import Any, NoReturn
 
 from pypto import _core
-from pypto.frontend import tracer
 from pypto.frontend.places import trace_error
+from pypto.frontend.tracing import tracer
 
 EXPRESSION_OPERATORS: dict[str, int] = dict(_core.EXPRESSION_OPERATORS)
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1

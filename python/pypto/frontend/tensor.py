@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.dtypes import PACKED, DataType
-from pypto.frontend import packed, symbolic, tracer
+from pypto.frontend import symbolic
 from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
-from pypto.frontend.links import Link, Linked
-from pypto.frontend.moved_extents import MovedExtents
+from pypto.frontend.catalogue import packed
+from pypto.frontend.catalogue.tensor_methods import TensorMethods
 from pypto.frontend.places import trace_error
-from pypto.frontend.tensor_methods import TensorMethods
-from pypto.frontend.tracer import Ordinal, Retrace, Scope, Trace
+from pypto.frontend.tracing import tracer
+from pypto.frontend.tracing.links import Link, Linked
+from pypto.frontend.tracing.moved_extents import MovedExtents
+from pypto.frontend.tracing.tracer import Ordinal, Retrace, Scope, Trace
 
 
 class Tensor(Linked, TensorMethods):
@@ -55,7 +57,7 @@ class Tensor(Linked, TensorMethods):
         trace = tracer.current()
         if trace is None:
             return make_spec(shape, dtype, format, name)
-        from pypto.frontend.declarations import declare
+        from pypto.frontend.catalogue.declarations import declare
 
         return declare(shape, dtype, name)
 

@@ -12,7 +12,7 @@ from test_elementwise import BINARY, UNARY, _exact, _result_dtype, _right_operan
 from test_small_floats import FP8, HF8_VALUES
 
 import pypto
-from pypto.frontend.operations import CATALOGUE
+from pypto.frontend.catalogue.operations import CATALOGUE
 
 # Elementwise.
 

@@ -4,7 +4,7 @@ import torch
 from generated_support import INT32, UINT8, Case, bits, data, dim_of, in_place, numbers, small, wide
 
 import pypto
-from pypto.frontend.operations import CATALOGUE
+from pypto.frontend.catalogue.operations import CATALOGUE
 
 # What only moves elements: what the kernel does, and the same with the bits of x.
 

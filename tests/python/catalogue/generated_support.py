@@ -9,8 +9,8 @@ from test_small_floats import FP8
 
 import pypto
 from pypto import _core
-from pypto.frontend.operations import CATALOGUE
-from pypto.frontend.ranks import RANKS
+from pypto.frontend.catalogue.operations import CATALOGUE
+from pypto.frontend.catalogue.ranks import RANKS
 
 FP32, FP16, INT32, BOOL, UINT8 = pypto.DT_FP32, pypto.DT_FP16, pypto.DT_INT32, pypto.DT_BOOL, pypto.DT_UINT8
 # By rank: extents of 1, and last tiles that are not full.

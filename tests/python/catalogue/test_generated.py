@@ -16,7 +16,7 @@ from test_elementwise import BINARY, UNARY
 
 import pypto
 from pypto import ir
-from pypto.frontend.operations import CATALOGUE
+from pypto.frontend.catalogue.operations import CATALOGUE
 
 ELSEWHERE = {
     "conv": "test_matrix", "uniform": "test_extra", "normal": "test_extra", "quant_mx": "test_microscaling",

@@ -7,7 +7,7 @@ import enum
 import inspect
 import sys
 
-from pypto.frontend.operations import CATALOGUE, METHODS
+from pypto.frontend.catalogue.operations import CATALOGUE, METHODS
 
 HEAD = '''"""What type checkers and editors see of the operations: made by tests/python/frontend/catalogue_stub.py."""
 

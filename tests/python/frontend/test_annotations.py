@@ -5,7 +5,7 @@ from frontend_samples import Sample
 
 import pypto
 from pypto.frontend.annotations import TensorSpec
-from pypto.frontend.signature import Signature, ordinal
+from pypto.frontend.kernels.signature import Signature, ordinal
 
 FP32 = pypto.DT_FP32
 

@@ -8,8 +8,8 @@ import pytest
 from frontend_samples import Sample
 
 import pypto
-from pypto.frontend import kernel as kernel_module
-from pypto.frontend.captures import value_key
+from pypto.frontend.kernels import kernel as kernel_module
+from pypto.frontend.kernels.captures import value_key
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor

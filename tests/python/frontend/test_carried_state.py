@@ -275,7 +275,7 @@ def test_traces_that_do_not_settle(tmp_path):
             made[-1][0:1] = x[0:1]
         x[:] = made[-1]
 
-    from pypto.frontend import trace_kernel
+    from pypto.frontend.tracing import trace_kernel
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace_kernel, "MAX_RETRACES", 5)

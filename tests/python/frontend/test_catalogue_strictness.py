@@ -13,9 +13,9 @@ from frontend_samples import Sample, refuse
 
 import pypto
 from pypto import _core, ir
-from pypto.frontend.operations import CATALOGUE
-from pypto.frontend.ranks import RANKS
-from pypto.frontend.signatures import PARAMETERS
+from pypto.frontend.catalogue.operations import CATALOGUE
+from pypto.frontend.catalogue.ranks import RANKS
+from pypto.frontend.catalogue.signatures import PARAMETERS
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor

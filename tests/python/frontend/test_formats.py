@@ -9,7 +9,7 @@ import torch
 from frontend_samples import refuse
 
 import pypto
-from pypto.frontend.signature import Signature
+from pypto.frontend.kernels.signature import Signature
 
 FP32, FP16, INT8, INT16, INT32 = pypto.DT_FP32, pypto.DT_FP16, pypto.DT_INT8, pypto.DT_INT16, pypto.DT_INT32
 T = pypto.Tensor

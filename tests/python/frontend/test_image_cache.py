@@ -15,8 +15,8 @@ from frontend_samples import Sample
 
 import pypto
 from pypto import ir
-from pypto.frontend import image_cache
-from pypto.frontend.image_cache import UnstableError, content_digest
+from pypto.frontend.kernels import image_cache
+from pypto.frontend.kernels.image_cache import UnstableError, content_digest
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor

@@ -30,7 +30,7 @@ def test_import_starts_no_thread():
 
 def test_names_are_loaded_when_first_used():
     assert pypto.jit is pypto.frontend.jit
-    assert pypto.add is pypto.frontend.operations.add
+    assert pypto.add is pypto.frontend.catalogue.operations.add
     assert pypto.DT_FP32 is pypto.DataType.DT_FP32
     assert "loop_unroll" in dir(pypto)
     for name in pypto.frontend.__all__:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import pypto
 from pypto import ir
-from pypto.frontend.indexing import resolve
+from pypto.frontend.catalogue.indexing import resolve
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor

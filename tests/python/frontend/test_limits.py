@@ -6,7 +6,7 @@ import pytest
 
 import pypto
 from pypto import ir
-from pypto.frontend.tracer import Trace
+from pypto.frontend.tracing.tracer import Trace
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor

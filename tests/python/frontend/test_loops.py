@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import pypto
 from pypto import ir
-from pypto.frontend.loops import sections, trips
+from pypto.frontend.tracing.loops import sections, trips
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor

@@ -6,7 +6,7 @@ import pytest
 
 import pypto
 from pypto import _core, ir
-from pypto.frontend import operations
+from pypto.frontend.catalogue import operations
 
 FP32, FP16, INT32, INT8 = pypto.DT_FP32, pypto.DT_FP16, pypto.DT_INT32, pypto.DT_INT8
 T = pypto.Tensor

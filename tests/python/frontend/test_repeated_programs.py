@@ -7,8 +7,8 @@ import torch
 from repeated_programs import FAMILIES, HEAD, NESTED, kernel_of
 
 from pypto import ir
-from pypto.frontend import trace_kernel
-from pypto.frontend.liveness import Liveness
+from pypto.frontend.rewriting.liveness import Liveness
+from pypto.frontend.tracing import trace_kernel
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The operations of the kernel language, made from the core's table, and indexing."""

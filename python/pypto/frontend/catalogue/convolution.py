@@ -1,0 +1,199 @@
+"""Convolutions, one matrix product per place of the kernel, added up in FP32."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from pypto.dtypes import DataType
+from pypto.frontend.catalogue.arguments import to_dtype_argument, to_static_extents, to_tensor_argument
+from pypto.frontend.catalogue.declarations import declare
+from pypto.frontend.catalogue.elementwise import ELEMENTWISE, add, cast_to, emit
+from pypto.frontend.catalogue.matrix import matmul
+from pypto.frontend.catalogue.movement import concat, index_select
+from pypto.frontend.places import trace_error
+from pypto.frontend.tensor import Tensor
+
+_FLOATS = (DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16)
+
+
+def _shapes() -> Any:
+    from pypto.frontend.catalogue import operations
+
+    return operations
+
+
+def conv(
+    x: Any,
+    w: Any,
+    out_dtype: Any,
+    strides: Any,
+    paddings: Any,
+    dilations: Any,
+    *,
+    groups: int = 1,
+    transposed: bool = False,
+    output_paddings: Any = None,
+    extend_params: Any = None,
+) -> Tensor:
+    """A convolution over 1 to 3 dims: x [N, C, ...], w [O, C / groups, ...], accumulated in FP32, rounded once.
+
+    `paddings`: one per dim, or two (before and behind it). `extend_params`: bias_tensor [O], relu_type.
+    With `transposed` it is the gradient of such a convolution in its input: w is [C, O / groups, ...], the result has
+    (extent - 1) * stride - paddings + dilation * (taps - 1) + output_padding + 1 cells in each dim.
+    """
+    source, kernel = to_tensor_argument(x, "conv()"), to_tensor_argument(w, "conv()")
+    dtype = to_dtype_argument(out_dtype, "conv()")
+    dims = source.dim - 2
+    shape, taps = list(source.static_shape("conv()")), list(kernel.static_shape("conv()"))
+    sound = 1 <= dims <= 3 and len(taps) == len(shape) and source.dtype == kernel.dtype and dtype in _FLOATS
+    channels = -1 if not sound else taps[0] if transposed else taps[1] * groups
+    if not sound or source.dtype not in _FLOATS or shape[1] != channels or taps[0] % groups:
+        layout = "[C, O / groups, ...]" if transposed else "[O, C / groups, ...]"
+        raise trace_error(
+            ValueError,
+            f"conv(): expected x [N, C, ...] and w {layout} of one float dtype and 1 to 3 further dims, got "
+            f"{source.describe()} and {kernel.describe()} with groups={groups}",
+        )
+    steps, spread = (to_static_extents(each, "conv()") for each in (strides, dilations))
+    around = to_static_extents(paddings, "conv()")
+    if len(around) == dims:
+        around = [amount for amount in around for _ in range(2)]
+    if len(around) != 2 * dims or len(steps) != dims or len(spread) != dims or min([*steps, *spread]) < 1:
+        raise trace_error(ValueError, f"conv(): strides, paddings and dilations go with {dims} dims and are positive")
+    if transposed:
+        around = _around_transposed(around, taps[2:], steps, spread, _further(output_paddings, steps, spread))
+        source, kernel, steps = _spaced(source, steps), _turned(kernel, groups), [1] * dims
+        shape, taps = list(source.static_shape("conv()")), list(kernel.static_shape("conv()"))
+    elif output_paddings:
+        raise trace_error(ValueError, "conv(): output_paddings go with transposed=True")
+    padded = _padded(source, shape, around)
+    sizes = [
+        (shape[2 + i] + around[2 * i] + around[2 * i + 1] - spread[i] * (taps[2 + i] - 1) - 1) // steps[i] + 1
+        for i in range(dims)
+    ]
+    if min(sizes) < 1:
+        raise trace_error(ValueError, f"conv(): a kernel of {taps[2:]} does not fit {shape[2:]} with these paddings")
+    parts = []
+    for group in range(groups):
+        patch = _channels(padded, 1, group * taps[1], taps[1])
+        weights = _channels(kernel, 0, group * (taps[0] // groups), taps[0] // groups)
+        parts.append(_one_group(patch, weights, sizes, steps, spread))
+    product = parts[0] if groups == 1 else concat(parts, 1)
+    product = _extended(product, taps[0], dict(extend_params or {}))
+    result: Tensor = _shapes().reshape(cast_to(product, dtype), [shape[0], taps[0], *sizes])
+    return result
+
+
+def _extended(product: Tensor, count: int, options: dict[str, Any]) -> Tensor:
+    """Bias of `count` channels and relu."""
+    if options.get("bias_tensor") is not None:
+        bias = cast_to(to_tensor_argument(options["bias_tensor"], "conv()"), DataType.DT_FP32)
+        product = add(product, _shapes().reshape(bias, [1, count, 1]))
+    return ELEMENTWISE["relu"](product) if options.get("relu_type") else product
+
+
+def _around_transposed(
+    around: list[int], kernel: list[int], steps: list[int], spread: list[int], further: list[int]
+) -> list[int]:
+    """The paddings of the plain convolution of spaced cells; negative where cells are taken away."""
+    result = []
+    for i, taps in enumerate(kernel):
+        reach = spread[i] * (taps - 1)
+        result += [reach - around[2 * i], reach - around[2 * i + 1] + further[i] - (steps[i] - 1)]
+    return result
+
+
+def _further(output_paddings: Any, steps: list[int], spread: list[int]) -> list[int]:
+    """Cells behind the result of a transposed convolution: fewer than the stride or the dilation."""
+    amounts = to_static_extents(output_paddings or [0] * len(steps), "conv()")
+    limits = [max(step, apart) for step, apart in zip(steps, spread, strict=True)]
+    if len(amounts) != len(steps) or any(not 0 <= amount < most for amount, most in zip(amounts, limits, strict=False)):
+        raise trace_error(
+            ValueError, f"conv(): output_paddings are at least 0 and below the stride or the dilation {limits}, got "
+            f"{amounts}"
+        )  # fmt: skip
+    return amounts
+
+
+def _spaced(x: Tensor, steps: list[int]) -> Tensor:
+    """`step - 1` zeros behind each cell."""
+    for i, step in enumerate(steps):
+        if step == 1:
+            continue
+        shape = list(x.static_shape("conv()"))
+        before, extent, behind = math.prod(shape[: 2 + i]), shape[2 + i], math.prod(shape[3 + i :])
+        zeros = _shapes().full([before, extent, step - 1, behind], 0.0, x.dtype)
+        spaced = concat([_shapes().reshape(x, [before, extent, 1, behind]), zeros], 2)
+        x = _shapes().reshape(spaced, [*shape[: 2 + i], extent * step, *shape[3 + i :]])
+    return x
+
+
+def _turned(w: Tensor, groups: int) -> Tensor:
+    """[C, O / groups, ...] as [O, C / groups, ...], the places of the kernel in reverse order."""
+    inputs, outputs, *kernel = w.static_shape("conv()")
+    count = math.prod(kernel)
+    flat = _shapes().reshape(w, [groups, inputs // groups, outputs, count])
+    if count > 1:
+        flat = index_select(flat, 3, emit("_arange", [count - 1, -1], dims=[count], dtype=int(DataType.DT_INT32)))
+    swapped = _shapes().transpose(flat, 1, 2)
+    turned: Tensor = _shapes().reshape(swapped, [groups * outputs, inputs // groups, *kernel])
+    return turned
+
+
+def _padded(source: Tensor, shape: list[int], around: list[int]) -> Tensor:
+    """With zeros before and behind the dims after the second; negative amounts take cells away."""
+    if min(around) < 0:
+        starts = [0, 0, *(max(0, -amount) for amount in around[0::2])]
+        ends = [0, 0, *(max(0, -amount) for amount in around[1::2])]
+        shape = [size - start - end for size, start, end in zip(shape, starts, ends, strict=True)]
+        if min(shape) < 1:
+            raise trace_error(ValueError, "conv(): nothing is left of x by these paddings")
+        source = _shapes().view(source, shape, starts)
+        around = [max(0, amount) for amount in around]
+    if not any(around):
+        return source
+    larger = [*shape[:2], *(size + around[2 * i] + around[2 * i + 1] for i, size in enumerate(shape[2:]))]
+    destination = declare(larger, source.dtype)
+    destination.move(_shapes().full(larger, 0.0, source.dtype))
+    _shapes().write_region(destination, source, [0, 0, *around[0::2]])
+    return destination
+
+
+def _channels(x: Tensor, dim: int, first: int, count: int) -> Tensor:
+    shape = list(x.static_shape("conv()"))
+    if shape[dim] == count:
+        return x
+    offsets = [first if each == dim else 0 for each in range(len(shape))]
+    shape[dim] = count
+    part: Tensor = _shapes().view(x, shape, offsets)
+    return part
+
+
+def _one_group(x: Tensor, w: Tensor, sizes: list[int], steps: list[int], spread: list[int]) -> Tensor:
+    """[N, O, product of sizes] in FP32."""
+    batch, channels, *extents = x.static_shape("conv()")
+    count, _, *kernel = w.static_shape("conv()")
+    total: Tensor | None = None
+    for place in itertools.product(*(range(extent) for extent in kernel)):
+        patch = x
+        for i, tap in enumerate(place):
+            first = tap * spread[i]
+            if steps[i] > 1:
+                where = emit("_arange", [first, steps[i]], dims=[sizes[i]], dtype=int(DataType.DT_INT32))
+                patch = index_select(patch, 2 + i, where)
+            elif sizes[i] != extents[i]:
+                shape = list(patch.static_shape("conv()"))
+                shape[2 + i] = sizes[i]
+                patch = _shapes().view(patch, shape, [first if each == 2 + i else 0 for each in range(len(shape))])
+        columns = _shapes().reshape(patch, [batch, channels, math.prod(sizes)])
+        weights = _shapes().view(w, [count, channels, *[1] * len(kernel)], [0, 0, *place])
+        matrix = _shapes().reshape(weights, [1, count, channels])
+        product = matmul(matrix, columns, DataType.DT_FP32)
+        total = product if total is None else add(total, product)
+    assert total is not None
+    return total
+
+
+EXPLICIT = {"conv": conv}

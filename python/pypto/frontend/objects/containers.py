@@ -1,0 +1,290 @@
+"""Notices when a loop body or a branch changes a Python container or object that existed before it.
+
+Such a change would happen once while tracing instead of once per iteration, so it is refused rather than mistraced.
+Tensor objects are not containers: writing into them is what kernels do.
+"""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from pypto.frontend.objects import restoring
+from pypto.frontend.objects.definitions import is_code, put_attribute
+from pypto.frontend.objects.parts import (
+    ARRAYS,
+    BUILT_IN,
+    LEADS_NOWHERE,
+    OF_LIBRARIES,
+    PLAIN,
+    dict_of,
+    inner_of,
+    is_of_library,
+    parts_of,
+    step_of,
+)  # fmt: skip
+from pypto.frontend.rewriting.code_objects import RUNTIME
+from pypto.frontend.tracing.maybe import split
+
+_MAX_OBJECTS = 20000
+_BY_TEXT = frozenset({"globals", "exec", "eval"})
+
+
+def defaults_of(function: types.FunctionType) -> list[Any]:
+    """Default values of the parameters."""
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+
+
+def variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """What a function can reach without arguments: captured variables and the globals it names."""
+    found: list[tuple[str, Any]] = []
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found.append((name, cell.cell_contents))
+        except ValueError:  # not set yet
+            found.append((name, None))
+    if function.__defaults__ or function.__kwdefaults__:
+        found += [(f"default {at} of {function.__name__}", value) for at, value in enumerate(defaults_of(function))]
+    names = function.__globals__
+    named: Iterable[str] = function.__code__.co_names
+    if not _BY_TEXT.isdisjoint(named):  # it may name any global
+        named = [name for name, value in names.items() if not name.startswith("__") and not is_code(value)]
+    return found + [(name, names[name]) for name in named if name in names]
+
+
+class Change(NamedTuple):
+    """An element that is not what it was."""
+
+    path: str
+    container: Any
+    key: Any = None
+    old: Any = None
+    new: Any = None
+
+
+class Snapshot:
+    """The contents of all containers reachable from some values, and the outer variables of functions."""
+
+    def __init__(self, *, arrays: bool = True) -> None:
+        self._arrays = arrays  # whether the contents of arrays are looked at, or copies are kept
+        self._classes: list[tuple[Any, type, str]] = []  # objects of classes that may be given another one
+        self._copies: list[tuple[Any, Any]] = []
+        self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
+        self._functions: dict[types.FunctionType, list[tuple[str, Any]] | None] = {}  # and their variables
+        self._kinds: set[type] = set()  # whose classes were looked at
+        self.owner: Any = None  # the FunctionRuntime whose loop or branch has made the snapshot
+
+    def add(self, value: Any, path: str) -> None:
+        """Adds what is reachable from a value and not known yet."""
+        stack = [(value, path)]
+        while stack and len(self._seen) < _MAX_OBJECTS:
+            item, name = stack.pop()
+            if type(item) in PLAIN or id(item) in self._seen:
+                continue
+            if isinstance(item, types.FunctionType):
+                self._seen[id(item)] = (item, parts_of(item) or [], name)
+                self._add_captured(item, name, stack)
+                continue
+            is_array = type(item).__module__.partition(".")[0] in ARRAYS
+            if is_array and not self._arrays:
+                self._copy(item)
+                continue
+            parts = parts_of(item)
+            kind = type(item)
+            if kind not in OF_LIBRARIES and kind not in self._kinds:
+                self._kinds.add(kind)
+                if is_of_library(kind):
+                    OF_LIBRARIES.add(kind)
+                stack.append((kind, kind.__name__))
+            if type(item) not in LEADS_NOWHERE:
+                stack += [(element, name + step) for step, element in inner_of(item)]
+            if parts is None:
+                continue
+            self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
+            if type(item) not in BUILT_IN:
+                if kind not in OF_LIBRARIES:
+                    self._classes.append((item, kind, name))
+                stack.append((type(item), type(item).__name__))
+            for at, (key, element) in enumerate(parts):
+                if isinstance(key, str):
+                    step = f".{key}"
+                else:
+                    step = f"[{key}]" if type(key) is int else step_of(key, at)
+                stack.append((element, name + step))
+
+    def _copy(self, value: Any) -> None:
+        """Keeps a copy of an array."""
+        if all(value is not known for known, _ in self._copies):
+            copy = restoring.copy_of_array(value)
+            if copy is not None:
+                self._copies.append((value, copy))
+
+    def _add_captured(self, function: types.FunctionType, path: str, stack: list[tuple[Any, str]]) -> None:
+        """What a function made in a traced frame captures, which it may change where it is called."""
+        if RUNTIME in function.__code__.co_freevars:
+            names = function.__code__.co_freevars
+            captured = zip(names, variables_of(function), strict=False)
+            stack += [(value, f"{path}.{name}") for name, (_, value) in captured]
+            if function.__defaults__ or function.__kwdefaults__:
+                stack += [(value, f"default {at} of {path}") for at, value in enumerate(defaults_of(function))]
+
+    def add_function(self, function: types.FunctionType, *, frame_is_known: bool = False) -> None:
+        """Adds what a function can change: its outer variables and what they hold.
+
+        With `frame_is_known` the variables it captures are locals of a traced frame, which the tracer carries itself.
+        """
+        if function in self._functions:
+            return
+        variables = variables_of(function)
+        self._functions[function] = None if frame_is_known else variables
+        for name, value in variables:
+            self.add(value, name)
+
+    def add_globals(self, function: types.FunctionType) -> None:
+        """Adds what a function can change of what it does not capture, if it is not known yet."""
+        for name, value in variables_of(function):
+            if name not in function.__code__.co_freevars:
+                self.add(value, name)
+
+    def containers(self) -> Iterator[tuple[str, Any]]:
+        """Paths and containers."""
+        yield from ((path, item) for item, _, path in self._seen.values())
+
+    def path_of(self, value: Any) -> str | None:
+        """The path of a container that is among them."""
+        found = self._seen.get(id(value))
+        return None if found is None else found[2]
+
+    def find(self, path: str) -> Any:
+        """The container at a path; None where there is none."""
+        return next((item for item, _, name in self._seen.values() if name == path), None)
+
+    def places(self) -> dict[str, tuple[Any, Any]]:
+        """Container and key of every element, by path."""
+        return {
+            path + step_of(key, at): (item, key)
+            for item, parts, path in self._seen.values()
+            for at, (key, _) in enumerate(parts)
+        }
+
+    def restore(self) -> str | None:
+        """Gives all of them back what they held; the path of one that cannot be given it."""
+        lost = None
+        for item, before, path in self._seen.values():
+            after = parts_of(item) or []
+            if len(after) == len(before) and all(
+                same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
+            ):
+                continue
+            added = {key for key, _ in after} - {key for key, _ in before}
+            if restoring.put_elements(item, before):
+                continue
+            if isinstance(item, type):
+                for key in added:
+                    delattr(item, key)
+                for key, element in before:
+                    setattr(item, key, element)
+            elif isinstance(item, types.ModuleType | types.FunctionType) or isinstance(
+                getattr(item, "__dict__", None), dict
+            ):
+                for key in added:
+                    attributes_held(item).pop(key, None)
+                for key, element in before:
+                    put(item, key, element)
+            else:
+                lost = lost or path
+        for item, kind, _ in self._classes:
+            if type(item) is not kind:
+                object.__setattr__(item, "__class__", kind)
+        for value, copy in self._copies:
+            restoring.put_array(value, copy)
+        for function, variables in self._functions.items():
+            if variables is None:
+                continue
+            now = dict(variables_of(function))
+            for name in now.keys() - {name for name, _ in variables}:
+                function.__globals__.pop(name, None)
+            for name, old in variables:
+                if not same_element(old, now.get(name, variables)):
+                    restoring.put_variable(function, name, old)
+        return lost
+
+    def changes(self) -> Iterator[Change]:
+        """Elements that are not what they were; those that cannot be put back have no key."""
+        for item, before, path in self._seen.values():
+            after = parts_of(item) or []
+            if len(after) != len(before):
+                yield Change(f"{path} (its length went from {len(before)} to {len(after)})", item)
+                continue
+            for at, ((old_key, old), (new_key, new)) in enumerate(zip(before, after, strict=True)):
+                if old_key is not new_key and not _same_number(old_key, new_key):
+                    yield Change(path, item)
+                elif old is not new and not _same_number(old, new):
+                    yield Change(path + step_of(new_key, at), item, new_key, old, new)
+        for item, kind, path in self._classes:
+            if type(item) is not kind:
+                yield Change(f"{path}.__class__", item)
+        for function, variables in self._functions.items():
+            if variables is None:
+                continue
+            after = variables_of(function)
+            if len(after) != len(variables):
+                name = min({name for name, _ in after} ^ {name for name, _ in variables})
+                yield Change(f"{name}, a global that {function.__name__}() names,", function)
+                continue
+            for (name, old), (_, new) in zip(variables, after, strict=True):
+                if old is not new and not _same_number(old, new):
+                    yield Change(f"{name}, an outer variable of {function.__name__}(),", function)
+
+
+def _same_number(a: Any, b: Any) -> bool:
+    plain = (int, float, str, bool, bytes)
+    if type(a) is not type(b) or not isinstance(a, plain) or a != b:
+        return False
+    return not isinstance(a, float) or math.copysign(1.0, a) == math.copysign(1.0, b)
+
+
+def put(container: Any, key: Any, value: Any) -> None:
+    """Sets an element, or an attribute, also of what is frozen."""
+    if isinstance(container, list):
+        list.__setitem__(container, key, value)
+    elif isinstance(container, dict):
+        dict_of(container).__setitem__(container, key, value)
+    elif key in attributes_held(container):
+        container.__dict__[key] = value
+    else:
+        put_attribute(container, key, value)
+
+
+def get(container: Any, key: Any) -> Any:
+    """The opposite of put."""
+    if isinstance(container, list):
+        return list.__getitem__(container, key)
+    if isinstance(container, dict):
+        return dict.__getitem__(container, key)
+    held = attributes_held(container)
+    return held[key] if key in held else getattr(container, key)
+
+
+def attributes_held(value: Any) -> dict[str, Any]:
+    """The dict of an object's attributes; an empty one for classes and for objects without."""
+    held = {} if isinstance(value, type) else getattr(value, "__dict__", {})
+    return held if isinstance(held, dict) else {}
+
+
+def same_element(a: Any, b: Any) -> bool:
+    """Whether keys or elements of a container are the same."""
+    return a is b or _same_number(a, b)
+
+
+def snapshot_of(frame: dict[str, Any], function: types.FunctionType) -> Snapshot:
+    """Containers that a frame and its function can reach."""
+    snapshot = Snapshot()
+    names = {name: split(value, None)[0] for name, value in frame.items() if not name.startswith("_pypto_")}
+    for name, value in sorted(names.items(), key=lambda each: isinstance(each[1], types.FunctionType)):
+        snapshot.add(value, name)
+    snapshot.add_function(function)
+    return snapshot
