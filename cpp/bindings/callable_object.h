@@ -58,12 +58,14 @@ class CallableObject {
             METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr};
   }
   static PyMemberDef VectorcallOffset() noexcept {
-    return {"__vectorcalloffset__", T_PYSSIZET, offsetof(Layout, vectorcall), READONLY, nullptr};
+    return {"__vectorcalloffset__", T_PYSSIZET, offsetof(Head, vectorcall), READONLY, nullptr};
   }
 
  private:
-  struct Layout {
+  struct Head {
     PyObject_HEAD vectorcallfunc vectorcall;
+  };
+  struct Layout : Head {
     Content content;
   };
 };
