@@ -202,6 +202,30 @@ TEST(Leaves, WorkForALaterReaderDoesNotJoinAnEarlierLeaf) {
   EXPECT_EQ(CountClass(image->plan, TensorClass::kRootInner), 2U);
 }
 
+TEST(Leaves, WorkOnTheCellsThatALaterReaderStoresJoinsIt) {
+  Kernel k;
+  const TensorId a = k.Param("a", {128, 64});
+  const TensorId b = k.Param("b", {64, 64});
+  const TensorId sum = k.Param("sum", {128, 64});
+  k.Move(sum, k.Add(k.Mul(sum, 0.5), k.Matmul(a, b)));
+  const auto image = k.CompileImage();
+  EXPECT_EQ(CountLeaves(image->plan, LeafKind::kCube), 1U);
+  EXPECT_EQ(CountLeaves(image->plan, LeafKind::kVector), 1U);
+  EXPECT_EQ(image->plan.roots[0].leaves.back().ops.size(), 2U);
+  EXPECT_EQ(CountClass(image->plan, TensorClass::kRootInner), 1U);
+}
+
+TEST(Leaves, WorkOnOtherCellsThanALaterReaderStoresDoesNot) {
+  Kernel k;
+  const TensorId a = k.Param("a", {128, 64});
+  const TensorId b = k.Param("b", {64, 64});
+  const TensorId sum = k.Param("sum", {128, 64});
+  const TensorId first = k.Slice(sum, {1, 64}, k.Consts({0, 0}));
+  k.Move(sum, k.Add(k.Mul(first, 0.5), k.Matmul(a, b)));
+  const auto image = k.CompileImage();
+  EXPECT_EQ(CountLeaves(image->plan, LeafKind::kVector), 2U);
+}
+
 TEST(Leaves, LocalSlotsAreTakenAgain) {
   Kernel k;
   const TensorId x = k.Param("x", {32, 32});

@@ -19,7 +19,7 @@ struct Group {
 // An edge from a node to one that comes after it.
 struct Edge {
   uint32_t reader = 0;
-  bool joins = false;  // the value may be handed over inside a tile
+  bool joins = false;  // the value may be handed over inside a tile, or both touch the same cells of memory
 };
 
 // Owned by PartitionLeaves.
@@ -155,7 +155,7 @@ class Partitioner {
       edges_[graph_.values[input.value].node].push_back({index, MayJoin(node, input)});
       if (input.store != kNone) edges_[input.store].push_back({index, false});
     }
-    for (const Dependency& dependency : node.order) edges_[dependency.node].push_back({index, false});
+    for (const Dependency& dependency : node.order) edges_[dependency.node].push_back({index, dependency.same_leaf});
   }
 
   void Sink() {
@@ -168,7 +168,8 @@ class Partitioner {
     }
   }
 
-  // Joins the group to the one that reads from it first, if it is one, reads values only, and the tiles agree.
+  // Joins the group to the one that reads from it first, if it is one, reads no memory that it has to wait for, and the
+  // tiles agree.
   void SinkGroup(uint32_t group) {
     uint32_t first = kNone;
     bool joins = true;
