@@ -108,6 +108,7 @@ base::Status LoadedExecutable::BuildRoots(const simd::KernelTable& kernels) {
       out.leaves.push_back(std::move(*built));
     }
     out.aliases = FindAliases(plan(), out.leaves);
+    out.outcasts = FindUses(plan(), out.leaves, out.begins_new);
     std::sort(needed.begin(), needed.end());
     needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
     out.varying = Varying(needed);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pypto/device/engine.h"
+#include "pypto/device/in_place.h"
 #include "pypto/device/inner_alias.h"
 #include "pypto/device/leaf_program.h"
 #include "pypto/program/image.h"
@@ -18,6 +19,7 @@ struct RootProgram {
   std::string name;
   std::vector<LeafProgram> leaves;
   std::vector<InnerAlias> aliases;  // per leaf
+  OutcastUse outcasts;
   std::vector<ExprId> varying;      // what its leaves need and what depends on a loop index or slot, ascending
   std::vector<bool> begins_new;     // per storage: the first write of an instance takes a new buffer
   std::vector<bool> live_after;     // per storage

@@ -51,6 +51,13 @@ Place Pools::Take(uint32_t storage, uint32_t copy) {
   return {kWorkspaceSlot, space, launch_->budget().copy_offset(copy) + offset, 0};
 }
 
+Place Pools::TakeOver(uint32_t outcast, uint32_t copy) {
+  const auto pool = static_cast<size_t>(PoolOf(plan_->storages[outcast].tensor_class));
+  uint64_t charged = 0;
+  copies_[copy].arenas[pool].Allocate(launch_->storage_size(outcast).bytes, &charged);
+  return PlaceOf(outcast);
+}
+
 void Pools::Drop(size_t index) {
   blocks_[held_[index]].present = false;
   held_[index] = held_.back();

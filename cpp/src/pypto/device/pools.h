@@ -33,11 +33,16 @@ class Pools {
   // A block for a storage that the instance takes; room was checked before. Memory of an outcast's former block returns
   // when the task ends.
   Place Take(uint32_t storage, uint32_t copy);
+  // The same for an outcast that is present in the copy, whose new block lies where the former one does.
+  Place TakeOver(uint32_t outcast, uint32_t copy);
   // Where the root-inner pool of copy 0 begins in the workspace.
   uint64_t inner_begin() const noexcept {
     return launch_->budget().copy_offset(0) + copies_[0].begins[static_cast<size_t>(workspace::Pool::kRootInner)];
   }
   bool present(uint32_t outcast) const noexcept { return blocks_[outcast].present; }
+  bool present_in(uint32_t outcast, uint32_t copy) const noexcept {
+    return blocks_[outcast].present && blocks_[outcast].copy == copy;
+  }
   // Outcasts that are present, in no order.
   const std::vector<uint32_t>& held() const noexcept { return held_; }
   // Nobody reads held()[index] any more; the last one takes its place in the list. Its memory returns when the task

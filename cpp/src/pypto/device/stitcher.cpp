@@ -30,6 +30,7 @@ void Stitcher::Begin(const LoadedExecutable& executable, LaunchState* launch, Ta
   bindings_.assign(plan.storages.size(), {});
   seen_.assign(plan.storages.size(), 0);
   pending_.assign(plan.storages.size(), 0);
+  has_readers_.assign(plan.storages.size(), 0);
   pending_list_.clear();
   instance_number_ = 0;
   target_ = {launch, &bindings_, ordered ? &graph_ : nullptr, aliased, &task_->arena, fault};
@@ -61,6 +62,7 @@ bool Stitcher::AddInstance(uint32_t root, uint32_t copy) {
   if (!MakeRoom(program, copy)) return false;
   TakeMemory(program, copy);
   if (!ResolveLeaves(program)) return false;
+  NoteReaders(program);
   for (const uint32_t storage : writes_) bindings_[storage].before = bindings_[storage].after;
   DropDead(program);
   for (const uint32_t storage : program.writes) {
@@ -171,10 +173,17 @@ void Stitcher::TakeMemory(const RootProgram& root, uint32_t copy) {
     const bool had = executable_->plan().storages[storage].tensor_class != program::TensorClass::kRootInner &&
                      pools_.present(storage);
     Binding& binding = bindings_[storage];
-    binding.after = pools_.Take(storage, copy);
+    const bool over = root.outcasts.updates[storage] && has_readers_[storage] == 0 && pools_.present_in(storage, copy);
+    binding.after = over ? pools_.TakeOver(storage, copy) : pools_.Take(storage, copy);
     // A buffer that replaces none is what the instance sees from its start, unless it is written whole.
     if (!had && !root.begins_new[storage]) binding.before = binding.after;
   }
+}
+
+// Who reads an outcast may run beside an instance that writes it anew elsewhere.
+void Stitcher::NoteReaders(const RootProgram& root) {
+  for (const uint32_t storage : root.outcasts.read) has_readers_[storage] = 1;
+  for (const uint32_t storage : writes_) has_readers_[storage] = 0;
 }
 
 // A copy of root-inner memory that need not run: readers of the target read the source.
@@ -252,6 +261,7 @@ bool Stitcher::EndTask() {
     bindings_[outcast] = {place, place};
   }
   for (const uint32_t storage : pending_list_) pending_[storage] = 0;
+  std::fill(has_readers_.begin(), has_readers_.end(), uint8_t{0});
   pending_list_.clear();
   return true;
 }

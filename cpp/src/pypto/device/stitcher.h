@@ -61,6 +61,7 @@ class Stitcher {
   void ListNeeds(const RootProgram& root);
   bool MakeRoom(const RootProgram& root, uint32_t copy);
   void TakeMemory(const RootProgram& root, uint32_t copy);
+  void NoteReaders(const RootProgram& root);
   bool ResolveLeaves(const RootProgram& root);
   bool TakeAlias(const InnerAlias& alias);
   void BindParameters();
@@ -82,9 +83,10 @@ class Stitcher {
   std::vector<uint8_t> pending_;  // per storage: an instance of the present task writes it
   std::vector<uint32_t> pending_list_;
   LaunchCounts counts_;
-  std::vector<Binding> bindings_;  // per storage
-  std::vector<uint8_t> runs_;      // per leaf of the root function at hand
-  std::vector<uint64_t> seen_;     // per storage: number of the instance that listed it last
+  std::vector<Binding> bindings_;     // per storage
+  std::vector<uint8_t> has_readers_;  // per outcast: instances of the present task read what it holds
+  std::vector<uint8_t> runs_;         // per leaf of the root function at hand
+  std::vector<uint64_t> seen_;        // per storage: number of the instance that listed it last
   uint64_t instance_number_ = 0;
   uint64_t inner_ = 0;                // where the root-inner memory of the instance begins in the workspace
   std::vector<uint32_t> needs_;       // storages that the instance takes memory for
