@@ -5,6 +5,7 @@
 
 #include "device/launcher.h"
 #include "device/plan_maker.h"
+#include "device/reference.h"
 
 namespace pypto::device::testing {
 namespace {
@@ -67,6 +68,62 @@ TEST(InnerAlias, ACopyRunsWhereEitherSideIsWrittenAgain) {
   Check(Later::kSourceWritten, 0, 4 + 103, 4);
   Check(Later::kSourceWritten, 1, 8 + 103, 4);
   Check(Later::kTargetWritten, 0, 103 + 4, 4);
+}
+
+enum class Use { kFactor, kNegativeFactor, kReadByOthers, kTargetWrittenAgain, kLongSum };
+
+// product = a x b; scaled = product * factor; out = scaled + 1, and perhaps more.
+LaunchResult Scale(Use use, int64_t rows, uint32_t cores) {
+  const int64_t terms = use == Use::kLongSum ? 1100 : 24;
+  constexpr int64_t kColumns = 40;
+  PlanMaker maker;
+  const uint32_t a = maker.Parameter(DType::kFp32, {rows, terms});
+  const uint32_t b = maker.Parameter(DType::kFp32, {terms, kColumns});
+  const uint32_t out = maker.Parameter(DType::kFp32, {rows, kColumns});
+  const uint32_t product = maker.Storage(program::TensorClass::kRootInner, DType::kFp32, {rows, kColumns});
+  const uint32_t scaled = maker.Storage(program::TensorClass::kRootInner, DType::kFp32, {rows, kColumns});
+  const double factor = use == Use::kNegativeFactor ? -0.3 : 0.3;
+  const Dims all = {rows, kColumns};
+  LeafMaker sums = maker.Cube(all, {rows, 16}, terms);
+  sums.Op(OpCode::kMatmul,
+          {sums.Strided(a, maker.Const(0), {terms, 1}, {rows, terms}, {}),
+           sums.Strided(b, maker.Const(0), {kColumns, 1}, {terms, kColumns}, {})},
+          sums.Access(product));
+  LeafMaker scale = maker.Leaf(all, all);
+  scale.Op(OpCode::kMul, {scale.Access(product), LeafMaker::Float(factor)}, scale.Access(scaled));
+  std::vector<LeafMaker> leaves = {sums, scale};
+  if (use == Use::kTargetWrittenAgain) {
+    LeafMaker again = maker.Leaf(all, all);
+    again.Op(OpCode::kAdd, {again.Access(scaled), LeafMaker::Float(5)}, again.Access(scaled));
+    leaves.push_back(again);
+  }
+  LeafMaker last = maker.Leaf(all, all);
+  last.Op(OpCode::kAdd, {last.Access(scaled), use == Use::kReadByOthers ? last.Access(product) : LeafMaker::Float(1)},
+          last.Access(out));
+  leaves.push_back(last);
+  maker.SetControl({PlanMaker::Run(maker.Root(leaves))});
+  const int64_t bytes = (rows * kColumns * 4 + 511) / 512 * 512;
+  maker.SetWorkspace({2 * bytes, 0, 0}, 0);
+  return CheckAgainstReference(maker.Finish(),
+                               {{RandomValues(DType::kFp32, static_cast<size_t>(rows * terms), -1, 1, 1)},
+                                {RandomValues(DType::kFp32, static_cast<size_t>(terms * kColumns), -1, 1, 2)},
+                                {std::vector<double>(static_cast<size_t>(rows * kColumns))}},
+                               {}, 4, 1e-3, cores);
+}
+
+TEST(InnerAlias, AProductIsMultipliedByANumberAsItIsStored) {
+  for (const int64_t rows : {1, 4, 13, 40}) {
+    for (const uint32_t cores : {1U, 3U}) {
+      EXPECT_EQ(Scale(Use::kFactor, rows, cores).statistics.leaf_tiles, 3U + 1U);
+      EXPECT_EQ(Scale(Use::kLongSum, rows, cores).statistics.leaf_tiles, 3U + 1U);
+    }
+  }
+}
+
+TEST(InnerAlias, AProductThatOthersReadIsMultipliedAfterwards) {
+  EXPECT_EQ(Scale(Use::kReadByOthers, 4, 1).statistics.leaf_tiles, 3U + 2U);
+  EXPECT_EQ(Scale(Use::kNegativeFactor, 4, 1).statistics.leaf_tiles, 3U + 2U);
+  EXPECT_EQ(Scale(Use::kTargetWrittenAgain, 4, 1).statistics.leaf_tiles, 3U + 3U);
 }
 
 TEST(InnerAlias, OtherLeavesAreNone) {

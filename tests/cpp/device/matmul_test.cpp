@@ -96,29 +96,51 @@ TEST(Matmul, FewRows) {
   }
 }
 
+// The bits of `rows` rows of a product with lines of B.
+std::vector<double> ProductWithLines(const Types& types, int64_t rows, int64_t columns, int64_t terms, int64_t tile,
+                                     uint32_t cores) {
+  constexpr int64_t kMostRows = 40;
+  PlanMaker maker;
+  const uint32_t a = maker.Parameter(types.input, {rows, terms});
+  const uint32_t b = maker.Parameter(types.input, {columns, terms});
+  const uint32_t c = maker.Parameter(types.output, {rows, columns});
+  LeafMaker leaf = maker.Cube({rows, columns}, {rows, std::min(tile, columns)}, terms);
+  leaf.Op(OpCode::kMatmul,
+          {leaf.Strided(a, maker.Const(0), {terms, 1}, {rows, terms}, {}),
+           leaf.Strided(b, maker.Const(0), {1, terms}, {terms, columns}, {})},
+          leaf.Access(c));
+  std::vector<double> left = RandomValues(types.input, static_cast<size_t>(kMostRows * terms), -3, 3, 1);
+  left.resize(static_cast<size_t>(rows * terms));
+  const std::vector<double> right = RandomValues(types.input, static_cast<size_t>(terms * columns), -3, 3, 2);
+  const std::vector<double> empty(static_cast<size_t>(rows * columns));
+  return RunImage(SingleLeaf(&maker, leaf), {{left}, {right}, {empty}}, {}, cores)[2];
+}
+
 // Adding up the lanes of a short sum takes longer than turning lines into panels, whose bits it has then.
 TEST(Matmul, LinesOfFewTermsArePacked) {
   const simd::GemmKernels& gemm = simd::ActiveKernels().table->gemm[simd::kGemmFloat];
-  constexpr int64_t kColumns = 70;
-  const int64_t terms = 4 * gemm.dot_terms;
-  const std::vector<double> right = RandomValues(DType::kFp32, static_cast<size_t>(terms * kColumns), -3, 3, 2);
-  const std::vector<double> left = RandomValues(DType::kFp32, static_cast<size_t>(40 * terms), -3, 3, 1);
-  std::vector<double> results[2];
-  for (const int64_t rows : {40, 4}) {
-    PlanMaker maker;
-    const uint32_t a = maker.Parameter(DType::kFp32, {rows, terms});
-    const uint32_t b = maker.Parameter(DType::kFp32, {kColumns, terms});
-    const uint32_t c = maker.Parameter(DType::kFp32, {rows, kColumns});
-    LeafMaker leaf = maker.Cube({rows, kColumns}, {rows, kColumns}, terms);
-    leaf.Op(OpCode::kMatmul,
-            {leaf.Strided(a, maker.Const(0), {terms, 1}, {rows, terms}, {}),
-             leaf.Strided(b, maker.Const(0), {1, terms}, {terms, kColumns}, {})},
-            leaf.Access(c));
-    const std::vector<double> some(left.begin(), left.begin() + rows * terms);
-    const std::vector<double> empty(static_cast<size_t>(rows * kColumns));
-    results[rows == 4] = RunImage(SingleLeaf(&maker, leaf), {{some}, {right}, {empty}})[2];
+  const int64_t rows = gemm.most_fours_rows + 4;
+  const int64_t terms = rows * gemm.dot_terms;
+  const std::vector<double> panels = ProductWithLines(kTypes[0], 40, 70, terms, 70, 1);
+  const std::vector<double> few = ProductWithLines(kTypes[0], rows, 70, terms, 70, 1);
+  EXPECT_TRUE(std::equal(few.begin(), few.end(), panels.begin()));
+}
+
+// Eight rows and fewer meet such lines by fours. Neither their number nor tiles and cores change a bit.
+TEST(Matmul, FewRowsWithLinesOfFewTermsGiveTheSameBits) {
+  for (const Types& types : kTypes) {
+    for (const int64_t terms : {1, 3, 16, 31, 64, 77}) {
+      for (const int64_t rows : {8, 5}) {
+        const std::vector<double> all = ProductWithLines(types, rows, 75, terms, 75, 1);
+        EXPECT_EQ(ProductWithLines(types, rows, 75, terms, 13, 3), all) << rows << " rows, " << terms << " terms";
+        if (terms > simd::ActiveKernels().table->gemm[simd::kGemmFloat].dot_terms) continue;
+        for (const int64_t fewer : {4, 3, 1}) {
+          const std::vector<double> some = ProductWithLines(types, fewer, 75, terms, 75, 1);
+          EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin())) << fewer << " rows, " << terms << " terms";
+        }
+      }
+    }
   }
-  EXPECT_TRUE(std::equal(results[1].begin(), results[1].end(), results[0].begin()));
 }
 
 // Rows of B that are not packed, panels of few rows, and blocks of all of them give the same bits. Lines of B with many

@@ -324,9 +324,11 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
     const auto value = [&](int32_t bits) { return integers ? bits : static_cast<int>(std::bit_cast<float>(bits)); };
     gemm.pack_b(packed_b.data(), right.data(), format, 1, kColumns, kColumns, kTerms);
     const GemmAsk asks[kGemmAsks] = {{right.data(), 48, 3, 100}, {}};
-    const PackFunction packs[] = {gemm.pack_a, gemm.pack_few, gemm.pack_lines, gemm.copy_rows};
-    for (const int way : {0, 1, 2, 3}) {  // panels, rows of B, lines of B, rows of A
-      const int64_t rows = std::min(kRows, way == 1 ? table->most_stream_rows : way == 2 ? gemm.most_dot_rows : kRows);
+    const PackFunction packs[] = {gemm.pack_a, gemm.pack_few, gemm.pack_lines, gemm.copy_rows, gemm.pack_fours};
+    const int64_t most[] = {kRows, table->most_stream_rows, gemm.most_dot_rows, kRows, gemm.most_fours_rows};
+    for (const int way : {0, 1, 2, 3, 4}) {  // panels, rows of B, lines of B, rows of A, lines of B with fours of rows
+      const int64_t rows = std::min(kRows, most[way]);
+      if (rows == 0) continue;
       std::vector<int32_t> c(static_cast<size_t>(kRows * kColumns), 77);
       packs[way](packed_a.data(), left.data(), format, kTerms, 1, rows, kTerms);
       const int64_t row_bytes = kTerms * static_cast<int64_t>(sizeof(Element));
@@ -338,6 +340,7 @@ void CheckGemm(GemmKind kind, Format format, Element (*narrow)(int)) {
         if (way == 3) gemm.multiply_rows(&out, &copies, packed_b.data(), rows, kColumns, kTerms, asks);
         if (way == 1) gemm.stream(&out, packed_a.data(), right.data(), format, kColumns, rows, kColumns, kTerms);
         if (way == 2) gemm.dot(&out, packed_a.data(), lines.data(), format, kTerms, rows, kColumns, kTerms);
+        if (way == 4) gemm.fours(&out, packed_a.data(), lines.data(), format, kTerms, rows, kColumns, kTerms);
       }
       for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < kColumns; ++column) {

@@ -107,7 +107,7 @@ base::Status LoadedExecutable::BuildRoots(const simd::KernelTable& kernels) {
       operation_count_ += static_cast<uint32_t>(built->ops.size());
       out.leaves.push_back(std::move(*built));
     }
-    out.aliases = FindAliases(plan(), out.leaves);
+    out.aliases = FindAliases(plan(), &out.leaves);
     out.outcasts = FindUses(plan(), out.leaves, out.begins_new);
     std::sort(needed.begin(), needed.end());
     needed.erase(std::unique(needed.begin(), needed.end()), needed.end());

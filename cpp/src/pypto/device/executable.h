@@ -20,11 +20,11 @@ struct RootProgram {
   std::vector<LeafProgram> leaves;
   std::vector<InnerAlias> aliases;  // per leaf
   OutcastUse outcasts;
-  std::vector<ExprId> varying;      // what its leaves need and what depends on a loop index or slot, ascending
-  std::vector<bool> begins_new;     // per storage: the first write of an instance takes a new buffer
-  std::vector<bool> live_after;     // per storage
-  std::vector<uint32_t> writes;     // outcasts and parameters that some leaf writes
-  bool guarded = false;             // some leaf has a guard
+  std::vector<ExprId> varying;   // what its leaves need and what depends on a loop index or slot, ascending
+  std::vector<bool> begins_new;  // per storage: the first write of an instance takes a new buffer
+  std::vector<bool> live_after;  // per storage
+  std::vector<uint32_t> writes;  // outcasts and parameters that some leaf writes
+  bool guarded = false;          // some leaf has a guard
   uint32_t place = 0;
 };
 

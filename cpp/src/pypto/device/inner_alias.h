@@ -1,4 +1,5 @@
-// Leaves that only copy one root-inner tensor to another, as a branch that leaves a value as it is does.
+// Leaves that need not run: those that only copy one root-inner tensor to another, as a branch that leaves a value as
+// it is does, and those that only multiply a product by a number.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ struct InnerAlias {
   std::vector<uint32_t> conflicts;  // leaves that keep it from being so when they run, too: they write either of them
 };
 
-// Per leaf of a root function.
-std::vector<InnerAlias> FindAliases(const program::Plan& plan, const std::vector<LeafProgram>& leaves);
+// Per leaf of a root function. Products are told what they multiply their sums by.
+std::vector<InnerAlias> FindAliases(const program::Plan& plan, std::vector<LeafProgram>* leaves);
 
 }  // namespace pypto::device

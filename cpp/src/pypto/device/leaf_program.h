@@ -165,6 +165,7 @@ struct MatmulProgram {
   int64_t block_rows = 0;  // of A that are packed at a time
   int64_t block_columns = 0;
   int64_t held_rows = 0;  // of C that the arena holds where sums cannot go straight to the output
+  float scale = 1;        // of sums that are stored as FP32
   int64_t pieces = 1;     // of the rows of one tile of the plan; LeafProgram::tile is one of them
   int64_t a_offset = 0;
   int64_t heads_offset = 0;

@@ -58,10 +58,10 @@ class Product {
   }
 
  private:
-  // B packed, or read where it lies: row by row, or line by line.
-  enum class Way : uint8_t { kPanels, kStream, kDot };
+  // B packed, or read where it lies: row by row, or line by line; with few terms, each line with four rows at once.
+  enum class Way : uint8_t { kPanels, kStream, kDot, kFours };
 
-  // kDot adds in an order of its own, so that what all tiles share decides on it.
+  // kDot and kFours add in orders of their own, so that what all tiles share decides on them.
   Way Choose(const LeafProgram& leaf, const OperandView& b, const int64_t* bounds) const {
     const bool readable = b_.format == simd::kF32 || b_.format == simd::kF16 || b_.format == simd::kBf16 ||
                           matmul_.kind == simd::kGemmInt8;
@@ -71,6 +71,7 @@ class Product {
     const bool lines = across == 1 && (step != 1 || bounds[leaf.rank - 1] == 1);
     const int64_t rows = bounds[leaf.rank - 2];
     if (lines && rows <= gemm_.most_dot_rows && k_ > rows * gemm_.dot_terms) return Way::kDot;
+    if (lines && rows <= gemm_.most_fours_rows) return Way::kFours;
     return rows_ <= kernels_.most_stream_rows && b_.step == 1 ? Way::kStream : Way::kPanels;
   }
 
@@ -113,7 +114,7 @@ class Product {
       const int64_t terms = std::min(terms_, k_ - first);
       const std::byte* right = B(at, first, part.column);
       if (way_ != Way::kPanels) {
-        Few(Output(c, 0, first == 0), A(at, part.row, first), right, part.height, part.width, terms);
+        Few(Output(c, 0, first), A(at, part.row, first), right, part.height, part.width, terms);
         continue;
       }
       gemm_.pack_b(b_panels_, right, b_.format, b_.step, b_.row, part.width, terms);
@@ -125,7 +126,7 @@ class Product {
         const simd::GemmAsk asks[simd::kGemmAsks] = {
             NextOfA(at, row, std::min(matmul_.block_rows, part.row + part.height - row), last ? first + terms : first),
             Share(next, done, lines, part.height)};
-        Multiply(Output(c, done, first == 0), A(at, part.row + done, first), lines, part.width, terms, asks);
+        Multiply(Output(c, done, first), A(at, part.row + done, first), lines, part.width, terms, asks);
       }
     }
     if (!in_place_) StoreBlock(c, part.height, part.width);
@@ -182,18 +183,24 @@ class Product {
       gemm_.pack_few(a_panels_, a, a_.format, a_.row, a_.step, rows, terms);
       return gemm_.stream(&out, a_panels_, b, b_.format, b_.row, rows, columns, terms);
     }
+    if (way_ == Way::kFours) {
+      gemm_.pack_fours(a_panels_, a, a_.format, a_.row, a_.step, rows, terms);
+      return gemm_.fours(&out, a_panels_, b, b_.format, b_.step, rows, columns, terms);
+    }
     gemm_.pack_lines(a_panels_, a, a_.format, a_.row, a_.step, rows, terms);
     gemm_.dot(&out, a_panels_, b, b_.format, b_.step, rows, columns, terms);
   }
 
-  simd::GemmOutput Output(std::byte* c, int64_t row, bool first) const {
+  // Of the block of terms that begins with `first`.
+  simd::GemmOutput Output(std::byte* c, int64_t row, int64_t first) const {
+    const float scale = first + terms_ >= k_ ? matmul_.scale : 1;
     if (in_place_) {
       std::byte* to = c + row * c_.row * c_.bytes;
-      return {first ? nullptr : to, c_.row, to, c_.row, c_.format};
+      return {first == 0 ? nullptr : to, c_.row, to, c_.row, c_.format, scale};
     }
     std::byte* to = c_block_ + row * matmul_.block_columns * 4;
     const simd::Format format = matmul_.kind == simd::kGemmInt8 ? simd::kI32 : simd::kF32;
-    return {first ? nullptr : to, matmul_.block_columns, to, matmul_.block_columns, format};
+    return {first == 0 ? nullptr : to, matmul_.block_columns, to, matmul_.block_columns, format, scale};
   }
 
   void StoreBlock(std::byte* c, int64_t height, int64_t width) const {

@@ -100,6 +100,7 @@ PYPTO_SIMD_INLINE void StoreTotalsFrom(const GemmOutput& out, int64_t row, int64
     if (out.from != nullptr) {
       part += *reinterpret_cast<const Part*>(static_cast<const Element*>(out.from) + row * out.from_stride + column);
     }
+    part = Scaled(out, part);
     *reinterpret_cast<Part*>(static_cast<Element*>(out.to) + row * out.to_stride + column) = part;
     return;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pypto/device/simd/dot.inl.h"
+#include "pypto/device/simd/fours.inl.h"
 #include "pypto/device/simd/gemm_rows.inl.h"
 #include "pypto/device/simd/stream.inl.h"
 
@@ -31,6 +32,15 @@ PYPTO_SIMD_INLINE void StoreWholeTile(const GemmOutput& out, int64_t row, int64_
     for (int i = 0; i < kRows; ++i, from += out.from_stride) {
 #pragma GCC unroll 2
       for (int part = 0; part < kGemmVectors; ++part) sums[i][part] += Load(from + part * kLanes);
+    }
+  }
+  if constexpr (Element(0.5) != 0) {
+    if (out.scale != 1) [[unlikely]] {
+#pragma GCC unroll 12
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+        for (int part = 0; part < kGemmVectors; ++part) sums[i][part] *= out.scale;
+      }
     }
   }
   Element* to = static_cast<Element*>(out.to) + row * out.to_stride + column;
@@ -170,6 +180,12 @@ void CopyFloatRows(void* out, const void* source, Format format, int64_t line_st
                    int64_t k) {
   PYPTO_BY_ANY_FORMAT(CopyRowUnits)
 }
+#if defined(__AVX512F__)
+void PackFloatFours(void* out, const void* source, Format format, int64_t line_stride, int64_t k_stride, int64_t lines,
+                    int64_t k) {
+  PYPTO_BY_ANY_FORMAT(PackFours)
+}
+#endif
 #undef PYPTO_BY_ANY_FORMAT
 template <typename Units>
 void PackUnitLines(void* out, const void* source, Format, int64_t line_stride, int64_t k_stride, int64_t lines,
@@ -196,6 +212,23 @@ void DotFloats(const GemmOutput* out, const void* a, const void* b, Format forma
                int64_t columns, int64_t k) {
   PYPTO_BY_FORMAT(Dot, *out, a, b, column_stride, rows, columns, k)
 }
+#if defined(__AVX512F__)
+void FoursFloats(const GemmOutput* out, const void* a, const void* b, Format format, int64_t column_stride,
+                 int64_t rows, int64_t columns, int64_t k) {
+  PYPTO_BY_FORMAT(Fours, *out, a, b, column_stride, rows, columns, k)
+}
+template <typename Units>
+void PackUnitFours(void* out, const void* source, Format, int64_t line_stride, int64_t k_stride, int64_t lines,
+                   int64_t k) {
+  PackFours<Units>(out, source, line_stride, k_stride, lines, k);
+}
+template <typename Units>
+void FoursUnits(const GemmOutput* out, const void* a, const void* b, Format, int64_t column_stride, int64_t rows,
+                int64_t columns, int64_t k) {
+  Fours<Units>(*out, a, b, column_stride, rows, columns, k);
+}
+constexpr int64_t kMostFoursRows = 8;
+#endif
 #undef PYPTO_BY_FORMAT
 template <typename Units>
 void StreamUnits(const GemmOutput* out, const void* a, const void* b, Format, int64_t k_stride, int64_t rows,
@@ -229,6 +262,15 @@ constexpr GemmKernels kFloatGemm = {
     .lying = kF32,
     .stream = StreamFloats,
     .dot = DotFloats,
+#if defined(__AVX512F__)
+    .most_fours_rows = kMostFoursRows,
+    .pack_fours = PackFloatFours,
+    .fours = FoursFloats,
+#else
+    .most_fours_rows = 0,
+    .pack_fours = nullptr,
+    .fours = nullptr,
+#endif
 };
 template <typename Units>
 constexpr auto MakeHeads() -> decltype(GemmKernels::row_heads) {
@@ -255,6 +297,15 @@ constexpr GemmKernels kUnitsGemm = {
                                                 : kBf16,
     .stream = StreamUnits<Units>,
     .dot = DotUnits<Units>,
+#if defined(__AVX512F__)
+    .most_fours_rows = kMostFoursRows,
+    .pack_fours = PackUnitFours<Units>,
+    .fours = FoursUnits<Units>,
+#else
+    .most_fours_rows = 0,
+    .pack_fours = nullptr,
+    .fours = nullptr,
+#endif
 };
 #if defined(__AVX512BF16__)
 constexpr GemmKernels kBf16Gemm = kUnitsGemm<Bf16Units>;

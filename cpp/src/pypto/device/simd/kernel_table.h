@@ -98,7 +98,8 @@ struct GemmOutput {
   int64_t from_stride;
   void* to;
   int64_t to_stride;
-  Format format;  // of `to`: kI32 for integers, else kF32, kF16 or kBf16
+  Format format;    // of `to`: kI32 for integers, else kF32, kF16 or kBf16
+  float scale = 1;  // what is stored as FP32 is multiplied by it
 };
 
 // Rows of A where terms are neighbours: whole units, the last one filled up with zeros.
@@ -151,6 +152,10 @@ struct GemmKernels {
   // own; terms are neighbours, `stride` is that of the columns.
   MultiplyFewFunction stream;
   MultiplyFewFunction dot;
+  // As `dot`, in a third order, for at most most_fours_rows rows (0: there is none) and k <= group * kGemmMaxUnits.
+  int64_t most_fours_rows;
+  PackFunction pack_fours;
+  MultiplyFewFunction fours;
 };
 
 // Rows lie `row` bytes apart, bytes >= 1. What is streamed goes past the caches and is seen by other cores when the

@@ -22,6 +22,26 @@ PYPTO_SIMD_INLINE VecI Interleave(VecI a, VecI b, Indices<kIndex...>) {
   return __builtin_shufflevector(a, b, (kFirst + kIndex / 2 + (kIndex % 2) * static_cast<int>(kLanes))...);
 }
 
+#if defined(__AVX512F__)
+// Units of both in turn, two or one at a time, of the lower or the upper half of each quarter.
+template <typename V>
+PYPTO_SIMD_INLINE V LowPairs(V a, V b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+}
+template <typename V>
+PYPTO_SIMD_INLINE V HighPairs(V a, V b) {
+  return __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+}
+template <typename V>
+PYPTO_SIMD_INLINE V LowHalves(V a, V b) {
+  return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+}
+template <typename V>
+PYPTO_SIMD_INLINE V HighHalves(V a, V b) {
+  return __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+}
+#endif
+
 // A square of units, in registers.
 PYPTO_SIMD_INLINE void Transpose(VecI* rows) {
   constexpr int kCount = static_cast<int>(kLanes);
@@ -179,11 +199,55 @@ void PackRows(int32_t* out, const PackSource& from) {
   }
 }
 
+#if defined(__AVX512F__)
+// At most four lines of A: those that are not there are left out.
+template <typename Units, int kWidth>
+void PackFourLines(int32_t* out, const PackSource& from) {
+  constexpr int64_t kTerms = kLanes * Units::kGroup;
+  typedef int32_t Part __attribute__((vector_size(16), aligned(4), may_alias));
+  for (int64_t term = 0; term < from.k; term += kTerms) {
+    const int64_t terms = from.k - term < kTerms ? from.k - term : kTerms;
+    const char* at = from.data + term * from.k_bytes;
+    const bool whole = from.k_bytes == Units::kBytes && terms == kTerms;
+    VecI lines[4] = {};
+    for (int64_t i = 0; i < from.lines; ++i, at += from.line_bytes) {
+      lines[i] = whole ? Units::Along(at) : AlongPart<Units>(at, from.k_bytes, terms);
+    }
+    const VecI low01 = LowPairs(lines[0], lines[1]);
+    const VecI high01 = HighPairs(lines[0], lines[1]);
+    const VecI low23 = LowPairs(lines[2], lines[3]);
+    const VecI high23 = HighPairs(lines[2], lines[3]);
+    const VecI turned[4] = {LowHalves(low01, low23), HighHalves(low01, low23), LowHalves(high01, high23),
+                            HighHalves(high01, high23)};
+    const int64_t units = (terms + Units::kGroup - 1) / Units::kGroup;
+    int32_t* to = out + term / Units::kGroup * kWidth;
+    const auto quarter = [&]<int kQuarter>() __attribute__((always_inline)) {
+      constexpr int kAt = kQuarter * 4;
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        if (kAt + i >= units) return;
+        const Part part = __builtin_shufflevector(turned[i], turned[i], kAt, kAt + 1, kAt + 2, kAt + 3);
+        *reinterpret_cast<Part*>(to + (kAt + i) * kWidth) = part;
+      }
+    };
+    quarter.template operator()<0>();
+    quarter.template operator()<1>();
+    quarter.template operator()<2>();
+    quarter.template operator()<3>();
+  }
+}
+#endif
+
 template <typename Units, int kWidth, bool kLeft>
 void PackMatrix(void* out, const void* source, int64_t line_stride, int64_t k_stride, int64_t lines, int64_t k) {
   const PackSource from{static_cast<const char*>(source), line_stride * Units::kBytes, k_stride * Units::kBytes, lines,
                         k};
   auto* to = static_cast<int32_t*>(out);
+#if defined(__AVX512F__)
+  if constexpr (kLeft && Units::kHead == 0) {
+    if (lines <= 4 && k_stride == 1) return PackFourLines<Units, kWidth>(to, from);
+  }
+#endif
   line_stride == 1 && k_stride != 1 ? PackRows<Units, kWidth, kLeft>(to, from)
                                     : PackLines<Units, kWidth, kLeft>(to, from);
 }

@@ -28,6 +28,15 @@ PYPTO_SIMD_INLINE void StoreNarrow(uint16_t* to, VecF sum, int64_t lanes) {
   lanes == kLanes ? StoreHalves(to, x) : ScatterHalves(to, 1, x, lanes);
 }
 
+template <typename V>
+PYPTO_SIMD_INLINE V Scaled(const GemmOutput& out, V sum) {
+  if constexpr (decltype(+V{}[0])(0.5) != 0) {
+    if (out.scale != 1) [[unlikely]]
+      return sum * out.scale;
+  }
+  return sum;
+}
+
 // The same from another cell on.
 PYPTO_SIMD_INLINE GemmOutput OutputAt(GemmOutput out, int64_t row, int64_t column) {
   const bool half = out.format == kF16 || out.format == kBf16;
@@ -50,6 +59,7 @@ PYPTO_SIMD_INLINE void StoreSum(const GemmOutput& out, int64_t row, int64_t colu
     if (out.format == kBf16) return StoreNarrow<Bf16>(static_cast<uint16_t*>(out.to) + at, sum, lanes);
   }
   Element* to = static_cast<Element*>(out.to) + at;
+  sum = Scaled(out, sum);
   lanes == kLanes ? Store(to, sum) : StorePart(to, sum, lanes);
 }
 

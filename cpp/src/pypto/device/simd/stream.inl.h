@@ -105,9 +105,10 @@ class Chunk {
 
   void Add(const char* b, int64_t k) {
     const int64_t whole = k / Units::kGroup;
-    int64_t unit = 0;
-    for (; unit < whole; unit += kUnits) {
-      const int64_t units = whole - unit < kUnits ? whole - unit : kUnits;
+    // Sums of a single strip stay in registers all the way.
+    const int64_t most = !kMade && columns_ == kVectors * kLanes && blocks_ == 1 ? whole : kUnits;
+    for (int64_t unit = 0; unit < whole; unit += most) {
+      const int64_t units = whole - unit < most ? whole - unit : most;
       AddUnits(b + unit * Units::kGroup * k_bytes_, unit, units);
     }
     if (whole * Units::kGroup < k) AddLast(b + whole * Units::kGroup * k_bytes_, whole, k - whole * Units::kGroup);

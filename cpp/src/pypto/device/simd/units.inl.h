@@ -45,6 +45,33 @@ PYPTO_SIMD_INLINE VecF WidenLanes(const char* p) {
   return Load(run);
 }
 
+#if defined(__AVX512F__)
+// Quarters of four vectors: the k-th of each make vector k.
+template <typename V>
+PYPTO_SIMD_INLINE void TurnQuarters(V* x) {
+  const auto low = [](V a, V b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  };
+  const auto high = [](V a, V b) {
+    return __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  };
+  const auto even = [](V a, V b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  };
+  const auto odd = [](V a, V b) {
+    return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  };
+  const V low01 = low(x[0], x[1]);
+  const V low23 = low(x[2], x[3]);
+  const V high01 = high(x[0], x[1]);
+  const V high23 = high(x[2], x[3]);
+  x[0] = even(low01, low23);
+  x[1] = odd(low01, low23);
+  x[2] = even(high01, high23);
+  x[3] = odd(high01, high23);
+}
+#endif
+
 // One term in a unit, as FP32.
 template <Format kFormat>
 struct FloatUnits {
@@ -125,25 +152,7 @@ struct Int8Units {
   }
   template <typename V>
   PYPTO_SIMD_MEMBER static void Gather(V* sums) {
-    // Quarters of the four: the k-th of each make vector k.
-    const V low01 = __builtin_shufflevector(sums[0], sums[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    const V low23 = __builtin_shufflevector(sums[2], sums[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    const V high01 =
-        __builtin_shufflevector(sums[0], sums[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    const V high23 =
-        __builtin_shufflevector(sums[2], sums[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    sums[0] = Even(low01, low23);
-    sums[1] = Odd(low01, low23);
-    sums[2] = Even(high01, high23);
-    sums[3] = Odd(high01, high23);
-  }
-  template <typename V>
-  PYPTO_SIMD_MEMBER static V Even(V a, V b) {
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
-  }
-  template <typename V>
-  PYPTO_SIMD_MEMBER static V Odd(V a, V b) {
-    return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    TurnQuarters(sums);
   }
   PYPTO_SIMD_MEMBER static VecI Right(VecI units) { return units ^ static_cast<int32_t>(0x80808080U); }
   PYPTO_SIMD_MEMBER static VecI MultiplyAdd(VecI sum, VecI a, VecI b) {
