@@ -104,11 +104,24 @@ def test_string_annotations(tmp_path, monkeypatch):
         "    @pypto.frontend.jit\n"
         "    def bad(x: pypto.Tensor([m], pypto.DT_FP32)):\n"
         "        x[:] = x\n"
+        "    m = None\n"
         "    return bad\n"
+        "def of_a_layer(width):\n"
+        "    class Layer:\n"
+        "        kind = pypto.DT_FP16\n"
+        "        def build(self, rows):\n"
+        "            @pypto.frontend.jit(runtime_options={'run_mode': 1})\n"
+        "            def kernel(x: pypto.Tensor([rows, width], Layer.kind), y: pypto.Tensor([rows, 2], later)):\n"
+        "                y[:] = x[:, :2]\n"
+        "            later = pypto.DT_FP16\n"
+        "            return kernel\n"
+        "    return Layer().build(3)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     import string_annotations
 
     assert [p.dims for p in string_annotations.good.compile().parameters] == [(4,), (4,)]
-    with pytest.raises(pypto.FeError, match="names m, which is neither global nor captured"):
-        string_annotations.make(3).compile()
+    assert [p.dims for p in string_annotations.make(3).compile().parameters] == [(3,)]
+    assert [p.dims for p in string_annotations.make(5).compile().parameters] == [(5,)]
+    with pytest.raises(pypto.FeError, match="names later, which is neither global nor a variable of the functions"):
+        string_annotations.of_a_layer(4).compile()

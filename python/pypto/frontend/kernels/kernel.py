@@ -17,7 +17,7 @@ from pypto.frontend.kernels.captures import CaptureKey, value_key
 from pypto.frontend.kernels.guards import Guards, is_comparable
 from pypto.frontend.kernels.options import GROUPS, KernelOptions
 from pypto.frontend.kernels.recording import Recording
-from pypto.frontend.kernels.signature import Signature, is_tensor_argument
+from pypto.frontend.kernels.signature import Signature, is_tensor_argument, names_around
 from pypto.frontend.kernels.verify_prints import PrintSite
 from pypto.frontend.rewriting.source import def_place
 from pypto.frontend.tracing import trace_kernel
@@ -55,6 +55,7 @@ class JitKernel(_core.KernelCall):
         """Nothing is read or compiled here; the option dicts are kept by reference."""
         functools.update_wrapper(self, function)
         self.function = function
+        self._around = names_around(function)
         self.options = KernelOptions(option_groups)
         self._signature: Signature | None = None
         self._prepared: trace_kernel.PreparedKernel | None = None
@@ -72,7 +73,7 @@ class JitKernel(_core.KernelCall):
     def signature(self) -> Signature:
         """The parameters, as declared."""
         if self._signature is None:
-            self._signature = Signature(self.function)
+            self._signature = Signature(self.function, self._around)
         return self._signature
 
     @property

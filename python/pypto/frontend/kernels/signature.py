@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import sys
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,11 +48,45 @@ class BoundTensor:
     dims: tuple[int | str | None, ...]
 
 
-def _resolve(annotation: Any, function: types.FunctionType) -> Any:
+def names_around(function: types.FunctionType) -> dict[str, Any]:
+    """What string annotations name of the functions that a kernel is made in, taken while these run.
+
+    Annotations as strings (`from __future__ import annotations`) capture nothing: a variable that the body does not
+    use is found in the frames around the definition only.
+    """
+    texts = [text for text in function.__annotations__.values() if isinstance(text, str)]
+    if not texts or "<locals>" not in function.__qualname__:
+        return {}
+    names = {name for text in texts for name in _names_in(text)}
+    found: dict[str, Any] = {}
+    code, frame = function.__code__, sys._getframe(1)
+    while frame is not None and names:
+        if _holds(frame.f_code, code):
+            here = frame.f_locals
+            found.update((name, here[name]) for name in names if name in here)
+            names, code = names - found.keys(), frame.f_code
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+def _holds(outer: types.CodeType, inner: types.CodeType) -> bool:
+    """Whether a function or class is defined somewhere inside of another."""
+    parts = [constant for constant in outer.co_consts if isinstance(constant, types.CodeType)]
+    return inner in parts or any(_holds(part, inner) for part in parts)
+
+
+def _names_in(text: str) -> set[str]:
+    try:
+        return {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
+    except SyntaxError:
+        return set()
+
+
+def _resolve(annotation: Any, function: types.FunctionType, around: Mapping[str, Any]) -> Any:
     """The object of a string annotation (`from __future__ import annotations`)."""
     if not isinstance(annotation, str):
         return annotation
-    captured = {
+    captured = dict(around) | {
         name: cell.cell_contents
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         if _is_set(cell)
@@ -60,9 +97,9 @@ def _resolve(annotation: Any, function: types.FunctionType) -> Any:
         name = getattr(error, "name", None) or str(error)
         raise fe_error(
             NameError,
-            f"annotation '{annotation}' of kernel '{function.__name__}' names {name}, which is neither global nor "
-            "captured; with `from __future__ import annotations` a kernel made in a function sees globals and the "
-            "variables its body uses only: drop that import in the module, or use the variable in the body",
+            f"annotation '{annotation}' of kernel '{function.__name__}' names {name}, which is neither global nor a "
+            "variable of the functions around the kernel when jit() is called in them; with `from __future__ import "
+            "annotations` set it before, drop that import in the module, or use the variable in the body",
         ) from None
 
 
@@ -76,14 +113,14 @@ def _is_set(cell: types.CellType) -> bool:
 class Signature:
     """Tensor parameters first, then the others."""
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(self, function: types.FunctionType, around: Mapping[str, Any] = types.MappingProxyType({})) -> None:
         self.tensors: list[tuple[str, TensorSpec]] = []
         self.scalars: list[ScalarParameter] = []
         self._bound: dict[tuple[Any, ...], BoundTensor] = {}
         for parameter in inspect.signature(function).parameters.values():
             if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
                 check_kernel(read_kernel_source(function))  # raises, with its place
-            annotation = _resolve(parameter.annotation, function)
+            annotation = _resolve(parameter.annotation, function, around)
             if hasattr(annotation, "to_tensor") and not isinstance(annotation, type):
                 if self.scalars:
                     raise fe_error(
