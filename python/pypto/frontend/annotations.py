@@ -6,10 +6,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from pypto.dtypes import DataType, to_dtype
 from pypto.errors import fe_error
+from pypto.frontend.places import trace_error
 
 
 class TileOpFormat(enum.IntEnum):
@@ -34,6 +35,26 @@ class DynamicDim:
 
     def __repr__(self) -> str:
         return f"dynamic({self.name!r})" if self.name else "pypto.DYNAMIC"
+
+    def _no_number(self, *_: Any) -> NoReturn:
+        """A declaration used as the size that it declares; `pypto.loop(T)` and `x[:T]` come here too."""
+        named = f" or pypto.symbolic_scalar({self.name!r})" if self.name else ""
+        raise trace_error(
+            TypeError, f"{self!r} declares a dim and is no number. Instead: write its size, as in x.shape[0]{named}"
+        )
+
+    __index__ = __int__ = __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_number
+    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = _no_number
+    __lt__ = __le__ = __gt__ = __ge__ = _no_number
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        """Identity; in a kernel the question whether a dim is a number is a mistake that must not be answered."""
+        from pypto.frontend.tracing import tracer
+
+        if self is not other and isinstance(other, int | float) and tracer.current() is not None:
+            self._no_number()
+        return self is other
 
 
 STATIC = StaticDim()

@@ -124,3 +124,40 @@ def test_equal_names_are_one_symbol():
             z[i : i + 1] = x[i : i + 1]
 
     assert [p.dims[0] for p in kernel.compile().parameters] == ["batch", "batch", "z_0"]
+
+
+def test_a_declared_dim_is_no_number():
+    rows = pypto.frontend.dynamic("rows")
+    spec = pypto.Tensor([rows, 8], pypto.DT_FP32)
+
+    @pypto.frontend.jit
+    def bound(x: spec, y: spec):
+        for i in pypto.loop(0, rows, 8):
+            y[i : i + 8, :] = x[i : i + 8, :]
+
+    @pypto.frontend.jit
+    def difference(x: spec, y: spec):
+        y[0:4, :] = x[rows - 4 : rows, :]
+
+    @pypto.frontend.jit
+    def condition(x: spec, y: spec):
+        if rows == 4:
+            y[0:4, :] = x[0:4, :]
+
+    @pypto.frontend.jit
+    def offset(x: spec, y: spec):
+        y[0:4, :] = pypto.view(x, [4, 8], [rows, 0])
+
+    @pypto.frontend.jit
+    def comparison(x: spec, y: spec):
+        if x.shape[0] >= rows:
+            y[0:4, :] = x[0:4, :]
+
+    text = r"dynamic\('rows'\) declares a dim and is no number.*x.shape\[0\] or pypto.symbolic_scalar\('rows'\)"
+    for kernel in (bound, difference, condition, offset, comparison):
+        with pytest.raises(TypeError, match=text):
+            kernel.compile()
+    assert rows != 4
+    assert pypto.DYNAMIC != -1
+    assert rows == rows
+    assert {rows: 1}[rows] == 1
