@@ -1,7 +1,9 @@
 """PYPTO_CACHE_DIR: compiled images that other processes take from a folder."""
 
 import dataclasses
+import importlib
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from frontend_samples import Sample
 import pypto
 from pypto import ir
 from pypto.frontend.kernels import image_cache
-from pypto.frontend.kernels.image_cache import UnstableError, content_digest
+from pypto.frontend.kernels.content import UnstableError, content_digest
 
 FP32 = pypto.DT_FP32
 T = pypto.Tensor
@@ -219,6 +221,57 @@ def test_content():
     cycle = [1]
     cycle.append(cycle)
     assert content_digest(cycle) == content_digest(cycle)
+
+
+OF_THE_USER = {  # where a class of the user keeps the number $
+    "enum": "class Act(enum.Enum):\n    A = 1\n    def apply(self, x): return x * $\nvalue = Act.A",
+    "named tuple": "class T(typing.NamedTuple):\n    a: int = 1\n    @property\n    def b(self): return $\nvalue = T()",
+    "int": "class Size(int):\n    def apply(self, x): return x * $\nvalue = Size(3)",
+    "int's attribute": "class Size(int): pass\nvalue = Size(3)\nvalue.other = $",
+    "str": "class Text(str):\n    def apply(self, x): return x * $\nvalue = Text('a')",
+    "dict": "class Table(dict):\n    def __missing__(self, key): return $\nvalue = Table()",
+    "list": "class Row(list):\n    def apply(self, x): return x * $\nvalue = Row([1])",
+    "metaclass": "class Meta(type):\n    def apply(cls, x): return x * $\nclass value(metaclass=Meta): pass",
+    "slots": "class Op:\n    __slots__ = ('n',)\n    def __init__(self): self.n = $\nvalue = Op()",
+    "slots of a dataclass": "@dataclasses.dataclass(slots=True)\nclass D:\n    n: int = $\nvalue = D()",
+    "private attribute": "class P:\n    __k = $\n    def apply(self, x): return x * self.__k\nvalue = P()",
+    "inner class": "class P:\n    class _Hidden:\n        k = $\nvalue = P()",
+    "setter": "class P:\n    a = property(len, lambda self, v: v * $)\nvalue = P()",
+    "default of a dict": "value = collections.defaultdict(lambda: $)",
+    "deque": "value = collections.deque([1, $], maxlen=4)",
+    "partial": "value = functools.partial(max, $)",
+    "partial of a method": "class P:\n    def f(self, n): return n\n    g = functools.partialmethod(f, $)\nvalue = P()",
+    "bound method": "class P:\n    def f(self, x): return x * $\nvalue = P().f",
+    "getter": "value = operator.itemgetter($)",
+    "abstract class": "class A(abc.ABC):\n    def f(self): return $\nclass B(A): pass\nvalue = B()",
+    "context manager": "@contextlib.contextmanager\ndef value():\n    yield $",
+    "read-only dict": "value = types.MappingProxyType({'a': $})",
+}
+
+
+@pytest.mark.parametrize("text", OF_THE_USER.values(), ids=OF_THE_USER.keys())
+def test_what_runs_code_of_the_user_counts_with_it(text, tmp_path, monkeypatch):
+    imports = "import abc, collections, contextlib, dataclasses, enum, functools, operator, types, typing\n"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def digest(number):
+        (tmp_path / "code_of_the_user.py").write_text(imports + text.replace("$", str(number)))
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, "code_of_the_user", raising=False)
+        return content_digest(importlib.import_module("code_of_the_user").value)
+
+    assert digest(2) == digest(2)
+    assert digest(2) != digest(3)
+
+
+def test_objects_with_hidden_state_have_no_content():
+    class Local(threading.local):
+        pass
+
+    with pytest.raises(UnstableError, match="Local has no content to compare"):
+        content_digest(Local())
 
 
 @pytest.mark.parametrize("value", [object(), torch.ones(1), threading.Lock(), [1].append])

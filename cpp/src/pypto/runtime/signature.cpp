@@ -123,8 +123,9 @@ Status Signature::CheckOmitted(size_t index) const {
     return MakeStatus(StatusCode::kTypeMismatch, "%s is missing and cannot be left out: parameter is inout%s%s",
                       ArgumentName(index).c_str(), partial ? " because " : "", parameter.partial_reason.c_str());
   }
-  return MakeStatus(StatusCode::kTypeMismatch, "%s is missing: only trailing outputs may be left out",
-                    ArgumentName(index).c_str());
+  const char* reason = "only trailing outputs may be left out";
+  if (!parameter.is_tensor) reason = "it is a number of each launch; pass one, or give its value when compiling";
+  return MakeStatus(StatusCode::kTypeMismatch, "%s is missing: %s", ArgumentName(index).c_str(), reason);
 }
 
 Status Signature::MatchGiven(std::span<const ArgumentView> given, std::vector<int64_t>* symbols,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import enum
 import functools
 import hashlib
 import os
@@ -25,12 +24,9 @@ from typing import Any
 
 from pypto import _core
 from pypto.errors import ProgramFormatError
-from pypto.frontend.kernels import captures
-from pypto.frontend.objects.definitions import is_library_name
-from pypto.frontend.rewriting.source import NoSourceError, read_source
-from pypto.frontend.tracing import helpers
+from pypto.frontend.kernels.content import UnstableError, content_digest
 
-FORMAT = 1  # of the keys; a change of what they hold gives it another number
+FORMAT = 2  # of the keys; a change of what they hold gives it another number
 VARIABLE = "PYPTO_CACHE_DIR"
 LIMIT_VARIABLE = "PYPTO_CACHE_MB"
 DEFAULT_LIMIT_MB = 1024
@@ -65,10 +61,6 @@ def count(name: str) -> None:
         setattr(_counts, name, getattr(_counts, name) + 1)
 
 
-class UnstableError(Exception):
-    """A value has no content that another process could compare."""
-
-
 @functools.cache
 def package_digest() -> str:
     """A hash of the installed package: an image is never used by another build than the one that made it."""
@@ -78,151 +70,6 @@ def package_digest() -> str:
     for path in sorted(files):
         digest.update(f"{path.relative_to(root)}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-class _Digest:
-    """Hashes values by content; what is reached twice is looked at once. Used by one thread."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self._seen: dict[int, tuple[Any, int]] = {}
-
-    def hexdigest(self) -> str:
-        return self._hash.hexdigest()
-
-    def _put(self, *texts: str) -> None:
-        for text in texts:
-            data = text.encode("utf-8", "surrogatepass")
-            self._hash.update(b"%d:" % len(data))
-            self._hash.update(data)
-
-    def feed(self, value: Any) -> None:
-        """Adds a value; UnstableError when it has no content."""
-        if isinstance(value, enum.Enum):
-            self._put("enum", type(value).__qualname__, value.name)
-            self.feed(value.value)
-        elif isinstance(value, int | float | complex | str | bytes | bytearray | range | slice | type(...) | None):
-            self._put(type(value).__qualname__, repr(value))
-        elif isinstance(value, types.ModuleType):
-            self._module(value)
-        elif id(value) in self._seen:
-            self._put("again", str(self._seen[id(value)][1]))
-        else:
-            self._seen[id(value)] = (value, len(self._seen))
-            self._content(value)
-
-    def _content(self, value: Any) -> None:
-        if isinstance(value, list | tuple):
-            self._put(type(value).__qualname__, str(len(value)))
-            for element in value:
-                self.feed(element)
-        elif isinstance(value, dict):
-            self._put("dict", str(len(value)))
-            for key, held in value.items():
-                self.feed(key)
-                self.feed(held)
-        elif isinstance(value, set | frozenset):
-            self._put("set", *sorted(content_digest(element) for element in value))
-        elif isinstance(value, types.FunctionType):
-            self._function(value)
-        elif isinstance(value, types.BuiltinFunctionType):
-            self._builtin(value)
-        elif isinstance(value, types.CodeType):
-            self._code(value)
-        elif isinstance(value, type):
-            self._class(value)
-        else:
-            self._object(value)
-
-    def _module(self, module: types.ModuleType) -> None:
-        """Library modules by name, others by the content of their file."""
-        self._put("module", module.__name__)
-        if is_library_name(module.__name__):
-            self._put(str(getattr(module, "__version__", "")))
-            return
-        try:
-            self._put(hashlib.sha256(Path(module.__file__ or "").read_bytes()).hexdigest())
-        except OSError:
-            raise UnstableError(f"module {module.__name__} has no file") from None
-
-    def _builtin(self, value: types.BuiltinFunctionType) -> None:
-        if not isinstance(value.__self__, types.ModuleType | None):
-            raise UnstableError(f"{value!r} is bound to an object")
-        self._put("builtin", str(value.__module__), value.__qualname__)
-
-    def _function(self, function: types.FunctionType) -> None:
-        self._put("function", str(function.__module__), function.__qualname__)
-        if helpers.is_library(function):
-            return
-        self._put(os.path.basename(function.__code__.co_filename), str(function.__code__.co_firstlineno))
-        try:
-            self._put(read_source(function).text)
-        except NoSourceError:
-            self._code(function.__code__)
-        self.feed(function.__defaults__)
-        self.feed(function.__kwdefaults__)
-        for name, value in captures.captured_values(function):
-            self._put(name)
-            self.feed(value)
-
-    def _code(self, code: types.CodeType) -> None:
-        self._put("code", code.co_code.hex(), repr(code.co_names), repr(code.co_varnames), code.co_exceptiontable.hex())
-        for constant in code.co_consts:
-            self.feed(constant)
-
-    def _class(self, value: type) -> None:
-        """Library classes by name; of others the bases, functions and plain attributes."""
-        self._put("class", value.__module__, value.__qualname__)
-        if is_library_name(value.__module__):
-            return
-        for base in value.__bases__:
-            self.feed(base)
-        for name, attribute in sorted(vars(value).items()):
-            held = _plain_function(attribute)
-            if isinstance(held, types.FunctionType):
-                generated = dataclasses.is_dataclass(value) and held.__code__.co_filename.startswith("<")
-                self._put(name)
-                if not generated:
-                    self.feed(held)
-            elif not name.startswith("_") and not isinstance(held, types.MemberDescriptorType):
-                self._put(name)
-                self.feed(held)
-        if dataclasses.is_dataclass(value):
-            for field in dataclasses.fields(value):
-                self._put(field.name, str(field.type))
-                self.feed(None if field.default_factory is dataclasses.MISSING else field.default_factory)
-
-    def _object(self, value: Any) -> None:
-        kind = type(value)
-        if kind.__module__ == "numpy" and hasattr(value, "tobytes") and not getattr(value.dtype, "hasobject", True):
-            self._put("numpy", kind.__qualname__, str(value.dtype), str(value.shape), value.tobytes().hex())
-        elif kind.__module__ == "torch" and kind.__qualname__ in {"dtype", "device", "Size"}:
-            self._put("torch", repr(value))
-        elif kind.__module__.startswith("pypto.") and kind.__qualname__ in {"Element", "StaticDim", "DynamicDim"}:
-            self._put(kind.__qualname__, repr(value))
-        elif is_library_name(kind.__module__) or not isinstance(getattr(value, "__dict__", None), dict):
-            raise UnstableError(f"an object of type {kind.__module__}.{kind.__qualname__} has no content to compare")
-        else:
-            self.feed(kind)
-            for name, held in sorted(vars(value).items()):
-                self._put(name)
-                self.feed(held)
-
-
-def _plain_function(attribute: Any) -> Any:
-    """The function inside a method or property of a class; anything else as it is."""
-    if isinstance(attribute, staticmethod | classmethod):
-        return attribute.__func__
-    if isinstance(attribute, property):
-        return attribute.fget
-    return attribute.func if isinstance(attribute, functools.cached_property) else attribute
-
-
-def content_digest(value: Any) -> str:
-    """A hash of a value that is equal in every process; UnstableError when there is none."""
-    digest = _Digest()
-    digest.feed(value)
     return digest.hexdigest()
 
 
