@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace pypto::bindings {
 namespace {
@@ -24,6 +25,34 @@ bool SameItems(PyObject* list, PyObject* tuple) noexcept {
     if (PyList_GET_ITEM(list, i) != PyTuple_GET_ITEM(tuple, i)) return false;
   }
   return true;
+}
+
+bool SameDict(PyObject* dict, PyObject* keys, PyObject* values) noexcept {
+  const Py_ssize_t size = PyTuple_GET_SIZE(keys);
+  if (PyDict_GET_SIZE(dict) != size) return false;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  Py_ssize_t position = 0;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    if (PyDict_Next(dict, &position, &key, &value) == 0) return false;
+    if (key != PyTuple_GET_ITEM(keys, i) || value != PyTuple_GET_ITEM(values, i)) return false;
+  }
+  return true;
+}
+
+bool SameElements(PyObject* set, PyObject* expected) noexcept {
+  if (PySet_GET_SIZE(set) != PyTuple_GET_SIZE(expected)) return false;
+  PyObject* elements = PySequence_Tuple(set);
+  if (elements == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  bool same = PyTuple_GET_SIZE(elements) == PyTuple_GET_SIZE(expected);
+  for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(expected); ++i) {
+    same = PyTuple_GET_ITEM(elements, i) == PyTuple_GET_ITEM(expected, i);
+  }
+  Py_DECREF(elements);
+  return same;
 }
 
 PyObject* OrNone(PyObject* object) noexcept { return object != nullptr ? object : Py_None; }
@@ -76,7 +105,7 @@ bool KernelGuards::Add(PyObject* entries) {
     return false;
   }
   for (const Guard& guard : guards_) {
-    const bool of_dict = guard.kind == Kind::kItem || guard.kind == Kind::kSize;
+    const bool of_dict = IsOfDict(guard);
     only_dicts_ = only_dicts_ && of_dict;
     // Version 0 differs from any that is seen: the first look is a full one.
     if (of_dict && !Watched(guard.holder)) versions_.push_back({guard.holder, 0});
@@ -125,6 +154,16 @@ bool KernelGuards::FillEntry(PyObject* entry, const char* kind, Guard& guard) {
     guard.kind = Kind::kList;
     return PyList_Check(holder) && PyTuple_Check(guard.expected);
   }
+  if (is("set")) {
+    guard.kind = Kind::kSet;
+    return PyAnySet_CheckExact(holder) && PyTuple_Check(guard.expected);
+  }
+  if (is("dict")) {
+    guard.kind = Kind::kDict;
+    guard.key = std::exchange(guard.defaults, nullptr);
+    return PyDict_Check(holder) && PyTuple_Check(guard.expected) && guard.key != nullptr && PyTuple_Check(guard.key) &&
+           PyTuple_GET_SIZE(guard.key) == PyTuple_GET_SIZE(guard.expected);
+  }
   if (is("function")) {
     guard.kind = Kind::kFunction;
     guard.key = part(4);
@@ -147,6 +186,8 @@ bool KernelGuards::Holds(const Guard& guard) const noexcept {
       if (found == nullptr && PyErr_Occurred()) PyErr_Clear();
       return found == guard.expected;
     }
+    case Kind::kDict: return SameDict(guard.holder, guard.expected, guard.key);
+    case Kind::kSet: return SameElements(guard.holder, guard.expected);
     case Kind::kSize: return PyDict_GET_SIZE(guard.holder) == guard.size;
     case Kind::kCell: return PyCell_GET(guard.holder) == guard.expected;
     case Kind::kList: return SameItems(guard.holder, guard.expected);
@@ -174,7 +215,7 @@ bool KernelGuards::Hold() noexcept {
   if (dicts_hold && only_dicts_) [[likely]]
     return true;
   for (const Guard& guard : guards_) {
-    if (dicts_hold && (guard.kind == Kind::kItem || guard.kind == Kind::kSize)) continue;
+    if (dicts_hold && IsOfDict(guard)) continue;
     if (!Holds(guard)) return false;
   }
   for (Version& version : versions_) version.seen = VersionOf(version.dict);

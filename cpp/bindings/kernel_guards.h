@@ -9,8 +9,8 @@
 
 namespace pypto::bindings {
 
-// Made of the list that pypto.frontend.kernels.guards builds: each entry says where an object was found and which it was. As
-// long as all are there, the kernel traces alike. Holds references. Thread rule: with the GIL.
+// Made of the list that pypto.frontend.kernels.guards builds: each entry says where an object was found and which it
+// was. As long as all are there, the kernel traces alike. Holds references. Thread rule: with the GIL.
 class KernelGuards {
  public:
   KernelGuards() = default;
@@ -23,6 +23,8 @@ class KernelGuards {
   //   ("size", names, n)
   //   ("cell", cell[, value])
   //   ("list", list, tuple)
+  //   ("set", set, tuple)  the elements as the set is iterated
+  //   ("dict", dict, tuple of keys, tuple of values)  in the order of the dict
   //   ("function", function, code, defaults, keyword defaults)  None where there are none
   //   ("class", object, class[, dict of attributes])
   //   ("bases", class, method resolution order)
@@ -38,11 +40,24 @@ class KernelGuards {
   void Clear() noexcept;
 
  private:
-  enum class Kind : uint8_t { kItem, kSize, kCell, kList, kFunction, kClass, kBases, kSlot, kBytes, kCall };
+  enum class Kind : uint8_t {
+    kItem,
+    kSize,
+    kDict,
+    kCell,
+    kList,
+    kSet,
+    kFunction,
+    kClass,
+    kBases,
+    kSlot,
+    kBytes,
+    kCall
+  };
   struct Guard {
     Kind kind;
     PyObject* holder;
-    PyObject* key;       // kItem, kSlot; kFunction: keyword defaults
+    PyObject* key;       // kItem, kSlot; kFunction: keyword defaults; kDict: values
     PyObject* expected;  // null: absent
     PyObject* defaults;  // kFunction; kClass: the dict of attributes
     Py_ssize_t size;     // kSize
@@ -52,6 +67,9 @@ class KernelGuards {
     PyObject* dict;  // borrowed from a guard
     uint64_t seen;
   };
+  static bool IsOfDict(const Guard& guard) noexcept {
+    return guard.kind == Kind::kItem || guard.kind == Kind::kSize || guard.kind == Kind::kDict;
+  }
   bool AddEntry(PyObject* entry);
   bool FillEntry(PyObject* entry, const char* kind, Guard& guard);
   bool Holds(const Guard& guard) const noexcept;

@@ -1,12 +1,24 @@
-"""The contents of arrays and host tensors that kernels capture, for telling whether they changed."""
+"""Arrays and host tensors that kernels capture: what describes them, and their contents, for telling whether they
+changed."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 _MAX_KEPT_BYTES = 4096  # of larger contents a hash is kept
+
+
+class Described(NamedTuple):
+    """All of an array or tensor but its contents."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    place: str
 
 
 def package_of(value: Any) -> str:
@@ -16,7 +28,34 @@ def package_of(value: Any) -> str:
 
 def is_torch_tensor(value: Any) -> bool:
     """Whether it is a tensor of torch, on any device."""
-    return package_of(value) == "torch" and hasattr(value, "data_ptr")
+    torch = sys.modules.get("torch")
+    return torch is not None and issubclass(type(value), torch.Tensor)
+
+
+def is_numpy_array(value: Any) -> bool:
+    """Whether it is an array or a number of numpy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(type(value), numpy.ndarray | numpy.generic)
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is a tensor of torch, or an array or a number of numpy."""
+    return is_torch_tensor(value) or is_numpy_array(value)
+
+
+def described(value: Any) -> Described:
+    """What describes an array or tensor."""
+    if not is_torch_tensor(value):
+        return Described(str(value.dtype), value.shape, value.strides, "numpy")
+    with unseen():
+        strides = tuple(value.stride()) if value.layout is sys.modules["torch"].strided else None
+        return Described(str(value.dtype), tuple(value.shape), strides, str(value.device))
+
+
+def unseen() -> AbstractContextManager[Any]:
+    """A context in which tensors of torch are looked at by the front end: no reading of the kernel."""
+    torch = sys.modules.get("torch")
+    return contextlib.nullcontext() if torch is None else torch._C.DisableTorchFunction()
 
 
 def contents(value: Any, max_bytes: int | None = None) -> Any:
@@ -24,12 +63,17 @@ def contents(value: Any, max_bytes: int | None = None) -> Any:
 
     Tensors of a device are known by the version that torch counts, which writes through `.data` do not change.
     """
-    if max_bytes is not None and not 0 < getattr(value, "nbytes", 0) <= max_bytes:
-        return getattr(value, "_version", None)
-    if not is_torch_tensor(value):
-        return kept(value.tobytes())
-    flat = bytes_of_tensor(value)
-    return value._version if flat is None else kept(flat.tobytes())
+    with unseen():
+        if max_bytes is not None and not 0 < getattr(value, "nbytes", 0) <= max_bytes:
+            return _version_of(value)
+        if not is_torch_tensor(value):
+            return kept(value.tobytes())
+        flat = bytes_of_tensor(value)
+        return _version_of(value) if flat is None else kept(flat.tobytes())
+
+
+def _version_of(value: Any) -> Any:
+    return None if is_torch_tensor(value) and value.is_inference() else getattr(value, "_version", None)
 
 
 def bytes_of_tensor(value: Any) -> Any:

@@ -18,7 +18,7 @@ import types
 from pathlib import Path
 from typing import Any
 
-from pypto.frontend.kernels import captures
+from pypto.frontend.kernels import reading
 from pypto.frontend.objects.definitions import is_library_name
 from pypto.frontend.rewriting.source import NoSourceError, read_source
 from pypto.frontend.tracing import helpers
@@ -162,7 +162,7 @@ class _Digest:
             self._code(function.__code__)
         self.feed(function.__defaults__)
         self.feed(function.__kwdefaults__)
-        for name, value in captures.captured_values(function):
+        for name, value in reading.captured_values(function):
             self._put(name)
             self.feed(value)
 

@@ -3,23 +3,34 @@
 
 from __future__ import annotations
 
+import array
 import builtins
+import collections
 import enum
 import functools
+import gc
+import operator
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any
 
-from pypto.frontend.kernels import captures
-from pypto.frontend.kernels.arrays import bytes_of_tensor, is_torch_tensor
+from pypto.frontend.kernels import captures, reading
+from pypto.frontend.kernels.arrays import bytes_of_tensor, described, is_array, is_numpy_array, is_torch_tensor, kept
 from pypto.frontend.kernels.options import KernelOptions
+from pypto.frontend.kernels.tensor_reads import Reads
 from pypto.frontend.objects import definitions
+from pypto.frontend.objects.parts import UNSET, VIEWS
 from pypto.frontend.tracing import helpers
 
 _MAX_GUARDS = 4096
 _MAX_ELEMENTS = 100_000  # of a list
 _MAX_BYTES = 64 << 20  # of an array, of which a copy is kept
 _SCALARS = (int, float, bool, str, type(None))
+_IMMUTABLE = (operator.itemgetter, operator.attrgetter, operator.methodcaller)  # objects that reduce to what they hold
+_CACHED: type = type(functools.cache(lambda: None))
+_CONTAINERS = frozenset({tuple, list, dict, set, frozenset, collections.defaultdict, collections.OrderedDict})
+_TUPLE_GETTER: type = type(vars(collections.namedtuple("_Named", "field"))["field"])  # noqa: PYI024
 
 
 def is_comparable(constants: Mapping[str, Any]) -> bool:
@@ -46,37 +57,80 @@ class Guards:
 
     def watch(self, function: types.FunctionType) -> bool:
         """What a function captured and the globals it reads, and the same of the functions among them."""
-        for cell in function.__closure__ or ():
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:  # not set yet
                 self.entries.append(("cell", cell))
                 continue
             self.entries.append(("cell", cell, value))
-            if not self._value(value):
+            if not self._named(function, (name,), value, reading.paths_from(function, name)):
                 return False
-        if captures.user_imports(function):
+        paths = reading.global_paths(function)
+        if not all(self._path(function, function.__globals__, path, 0) for path in paths):
             return False
-        paths = captures.global_paths(function)
-        return all(self._path(function.__globals__, path) for path in paths) and len(self.entries) <= _MAX_GUARDS
+        if reading.reading_of(function).by_text and not self._namespace(function.__globals__):
+            return False
+        is_watched = all(self._value(module) for module in reading.modules_by_text(function))
+        return is_watched and self._imports(function) and len(self.entries) <= _MAX_GUARDS
 
-    def _path(self, names: dict[str, Any], path: tuple[str, ...]) -> bool:
-        """A dotted name: a global, and what it names inside modules of the user."""
-        for depth, name in enumerate(path):
-            found = (names[name],) if name in names else ()
-            if ("item", id(names), name) not in self._seen:
-                self._seen.add(("item", id(names), name))
-                self.entries.append(("item", names, name, *found))
-            if not found and depth == 0 and name in vars(builtins):
-                return self._path(vars(builtins), path)
-            if not found:
-                return True
-            value = found[0]
-            if depth + 1 < len(path) and captures.is_user_module(value):
+    def _imports(self, function: types.FunctionType) -> bool:
+        """What a function imports from modules of the user."""
+        for name, module, attribute in reading.user_imports(function):
+            value: Any = sys.modules.get(module)
+            if value is None:
+                return False
+            self._item(sys.modules, module)
+            if attribute is not None:
+                self._item(vars(value), attribute)
+                if attribute not in vars(value):  # a module that is imported then
+                    return False
+                value = vars(value)[attribute]
+            if not self._named(function, (name,), value, reading.paths_from(function, name)):
+                return False
+        return True
+
+    def _named(
+        self, function: types.FunctionType, path: reading.Path, value: Any, paths: list[reading.Path] | None = None
+    ) -> bool:
+        """What a dotted name gives; a module by the names in it that `paths` go on with."""
+        if paths is not None and reading.is_user_module(value):
+            return all(
+                self._path(function, vars(value), each, 1) if len(each) > 1 else self._value(value) for each in paths
+            )
+        read = reading.as_read(function, path, value)
+        return self._value(value) if read is value else self._description(value)
+
+    def _path(self, function: types.FunctionType, names: dict[str, Any], path: reading.Path, start: int) -> bool:
+        """A dotted name from one of its parts on, as far as it goes through modules of the user."""
+        for depth in range(start, len(path)):
+            name = path[depth]
+            self._item(names, name)
+            if name not in names:
+                missing_builtin = depth == 0 and names is not vars(builtins) and name in vars(builtins)
+                return self._path(function, vars(builtins), path, 0) if missing_builtin else True
+            value = names[name]
+            if depth + 1 < len(path) and reading.is_user_module(value) and path[depth + 1] != "__dict__":
                 names = vars(value)
                 continue
-            return self._value(value)
+            return self._named(function, path[: depth + 1], value)
         return True
+
+    def _item(self, names: dict[str, Any], name: str) -> None:
+        if ("item", id(names), name) not in self._seen:
+            self._seen.add(("item", id(names), name))
+            self.entries.append(("item", names, name, *((names[name],) if name in names else ())))
+
+    def _namespace(self, names: dict[str, Any]) -> bool:
+        """All variables of a module."""
+        if ("names", id(names)) in self._seen:
+            return True
+        self._seen.add(("names", id(names)))
+        self.entries.append(("size", names, len(names)))
+        held = reading.namespace(names)
+        for name in held:
+            self._item(names, name)
+        return len(held) <= _MAX_GUARDS and all(self._value(value) for value in held.values())
 
     def _value(self, value: Any) -> bool:
         if captures.is_frozen(value):
@@ -84,29 +138,59 @@ class Guards:
         if ("value", id(value)) in self._seen:
             return True
         self._seen.add(("value", id(value)))
-        if type(value) is tuple:
-            return all(self._value(element) for element in value)
-        if type(value) is list:
-            self.entries.append(("list", value, tuple(value)))
-            return len(value) <= _MAX_ELEMENTS and all(self._value(element) for element in value)
-        if type(value) is dict:
-            return self._dict(value)
-        if type(value) is frozenset:
-            return all(self._value(element) for element in value)
-        if type(value) is set:
-            self.entries.append(("call", functools.partial(frozenset, value), frozenset(value)))
-            return all(type(element) is str for element in value)  # 1 and True are equal
+        kind = type(value)
         if isinstance(value, types.FunctionType):
             return self._function(value)
         if isinstance(value, type):
             return self._class(value)
+        if isinstance(value, types.ModuleType):
+            return self._namespace(vars(value))
         if isinstance(value, types.MethodType | staticmethod | classmethod | property):
             return all(self._value(part) for part in captures.stands_for(value) or ())
-        if is_torch_tensor(value) or hasattr(value, "tobytes"):
+        if is_array(value):
             return self._array(value)
-        if captures.is_user_object(value) or type(value) is types.SimpleNamespace:
+        if isinstance(value, tuple | list | dict | set | frozenset):
+            return self._container(value) and (kind in _CONTAINERS or self._object(value))
+        if kind is functools.partial:
+            return self._partial(value)
+        if kind in _IMMUTABLE:
+            return self._value(value.__reduce__()[1])
+        if kind in (bytearray, array.array):
+            self.entries.append(("bytes", value, bytes(value)))
+            return True
+        if kind is types.MappingProxyType or kind in VIEWS:
+            return all(self._value(part) for part in gc.get_referents(value))
+        is_plain = isinstance(value, int | float | str | bytes) and captures.is_user_class(kind)
+        is_torchs = kind.__module__.partition(".")[0] == "torch" and bool(captures.attributes_of(value))
+        if captures.is_user_object(value) or kind in (types.SimpleNamespace, _CACHED) or is_plain or is_torchs:
             return self._object(value)
-        return captures.is_compared_by_identity(value)
+        return kind is _TUPLE_GETTER or captures.is_compared_by_identity(value)
+
+    def _container(self, value: Any) -> bool:
+        """The elements of a container of Python."""
+        if isinstance(value, dict):
+            if isinstance(value, collections.OrderedDict):  # its order is not that of the dict
+                if not all(type(key) is str for key in value):
+                    return False
+                self.entries.append(("call", functools.partial(list, value), list(value)))
+            if isinstance(value, collections.defaultdict):
+                self.entries.append(("slot", value, "default_factory", value.default_factory))
+            made = not isinstance(value, collections.defaultdict) or self._value(value.default_factory)
+            return made and self._dict(value)
+        held = tuple(captures.plainly(value))
+        if isinstance(value, list):
+            self.entries.append(("list", value, held))
+        elif isinstance(value, set):
+            if type(value) is not set:
+                return False
+            self.entries.append(("set", value, held))
+        return len(held) <= _MAX_ELEMENTS and all(self._value(element) for element in held)
+
+    def _partial(self, value: Any) -> bool:
+        """What functools.partial holds."""
+        parts = (("func", value.func), ("args", value.args), ("keywords", value.keywords))
+        self.entries += [("slot", value, name, part) for name, part in parts]
+        return all(self._value(part) for _, part in parts) and self._dict(vars(value))
 
     def _class(self, value: type) -> bool:
         """What a class of the user and its bases define."""
@@ -126,44 +210,68 @@ class Guards:
 
     def _object(self, value: Any) -> bool:
         """Class, attributes and slots of an object."""
-        attributes = (value.__dict__,) if isinstance(getattr(value, "__dict__", None), dict) else ()
+        held = captures.attributes_of(value)
+        attributes = () if held is captures.NO_ATTRIBUTES else (held,)
         self.entries.append(("class", value, type(value), *attributes))
         for name in definitions.slots_of(type(value)):
-            held = (getattr(value, name),) if hasattr(value, name) else ()
-            self.entries.append(("slot", value, name, *held))
-            if not all(self._value(part) for part in held):
+            part = captures.slot_of(value, name)
+            self.entries.append(("slot", value, name, *(() if part is UNSET else (part,))))
+            if part is not UNSET and not self._value(part):
                 return False
         if isinstance(value, BaseException):  # its arguments are neither
             return False
         return self._value(type(value)) and all(self._dict(names) for names in attributes)
 
+    def _description(self, value: Any) -> bool:
+        """All of an array or tensor but its contents."""
+        if not is_torch_tensor(value):
+            names = ("shape", "strides", "dtype")
+            self.entries += [("call", functools.partial(getattr, value, name), getattr(value, name)) for name in names]
+            return True
+        known = described(value)
+        if known.strides is None:
+            return False
+        self.entries += [("call", each, each()) for each in (value.size, value.stride)]
+        self.entries.append(("call", functools.partial(getattr, value, "dtype"), value.dtype))
+        return True
+
     def _array(self, value: Any) -> bool:
-        """The contents of an array or a tensor of the host; of others the version that torch counts."""
+        """An array with its contents; of a tensor of torch these count where they were read: see `watch_contents`."""
         if is_torch_tensor(value):
-            if value.is_inference():
+            held = vars(value)
+            return self._description(value) and (not held or self._dict(held))
+        if type(value).__module__ != "numpy" or not is_numpy_array(value) or value.dtype.hasobject:
+            return False
+        if value.nbytes > _MAX_BYTES or not value.flags.c_contiguous:
+            return False
+        self.entries.append(("bytes", value, value.tobytes()))
+        return self._description(value)
+
+    def watch_contents(self, reads: Reads) -> bool:
+        """What was read of tensors of torch: their bytes, or the version that torch counts of those of a device."""
+        for tensor, held in reads:
+            if tensor.is_inference():
                 return False
-            self.entries += [("call", each, each()) for each in (value.data_ptr, value.size, value.stride)]
-            self.entries.append(("call", functools.partial(getattr, value, "_version"), value._version))
-            if value.device.type != "cpu":
-                return True
-            flat = bytes_of_tensor(value) if value.is_contiguous() else None
-        elif type(value).__module__ == "numpy" and not value.dtype.hasobject:
-            flat = value
-            for name in ("shape", "dtype"):
-                self.entries.append(("call", functools.partial(getattr, value, name), getattr(value, name)))
-        else:
-            return False
-        if flat is None or flat.nbytes > _MAX_BYTES or not flat.flags.c_contiguous:
-            return False
-        self.entries.append(("bytes", flat, flat.tobytes()))
+            self.entries.append(("call", tensor.data_ptr, tensor.data_ptr()))
+            if tensor.device.type != "cpu":
+                self.entries.append(("call", functools.partial(getattr, tensor, "_version"), held))
+                continue
+            flat = bytes_of_tensor(tensor) if tensor.is_contiguous() else None
+            if flat is None or flat.nbytes > _MAX_BYTES:
+                return False
+            data = flat.tobytes()
+            if kept(data) != held:  # changed since
+                return False
+            self.entries.append(("bytes", flat, data))
         return True
 
     def _dict(self, value: dict[Any, Any]) -> bool:
-        if len(value) > _MAX_GUARDS or not all(type(key) in (str, int) for key in value):
+        if len(value) > _MAX_GUARDS:
             return False
-        self.entries.append(("size", value, len(value)))
-        self.entries.extend(("item", value, key, held) for key, held in value.items())
-        return all(self._value(held) for held in value.values())
+        items = dict.items(value)
+        keys, values = tuple(key for key, _ in items), tuple(held for _, held in items)
+        self.entries.append(("dict", value, keys, values))
+        return all(self._value(part) for part in (*keys, *values))
 
     def _function(self, function: types.FunctionType) -> bool:
         if helpers.is_library(function) or captures.is_installed(function):

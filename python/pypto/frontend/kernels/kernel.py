@@ -13,11 +13,12 @@ from typing import Any, NamedTuple, overload
 from pypto import _core
 from pypto.errors import fe_error
 from pypto.frontend.kernels import image_cache, options, verify, verify_prints
-from pypto.frontend.kernels.captures import CaptureKey, value_key
+from pypto.frontend.kernels.captures import CaptureKey, Keys
 from pypto.frontend.kernels.guards import Guards, is_comparable
 from pypto.frontend.kernels.options import GROUPS, KernelOptions
 from pypto.frontend.kernels.recording import Recording
 from pypto.frontend.kernels.signature import Signature, is_tensor_argument, names_around
+from pypto.frontend.kernels.tensor_reads import Reads, TensorReads, contents_of
 from pypto.frontend.kernels.verify_prints import PrintSite
 from pypto.frontend.rewriting.source import def_place
 from pypto.frontend.tracing import trace_kernel
@@ -44,6 +45,10 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
+def _contents_in(reads: Reads) -> tuple[Any, ...]:
+    return tuple(held for _, held in reads)
+
+
 class JitKernel(_core.KernelCall):
     """A kernel; `compile` gives a CompiledProgram. Any thread.
 
@@ -61,6 +66,8 @@ class JitKernel(_core.KernelCall):
         self._prepared: trace_kernel.PreparedKernel | None = None
         self._captures = CaptureKey(function)
         self._cache: collections.OrderedDict[Any, Any] = collections.OrderedDict()
+        # Captured tensors of which numbers were read, by the key of all else.
+        self._reads: dict[Any, tuple[Any, ...]] = {}
         self._hits = self._misses = self._unwatched = 0
         self._lock = threading.RLock()
 
@@ -89,6 +96,7 @@ class JitKernel(_core.KernelCall):
         """Forgets all compiled programs."""
         with self._lock:
             self._cache.clear()
+            self._reads.clear()
             self._forget_calls()
             self._hits = self._misses = 0
 
@@ -138,24 +146,33 @@ class JitKernel(_core.KernelCall):
             self._prepared = trace_kernel.prepare(self.function, self.signature)
         return self._prepared
 
-    def _image(self, request: Request, platform: str) -> tuple[Any, list[PrintSite]]:
+    def _image(self, request: Request, platform: str) -> tuple[Any, list[PrintSite], Reads]:
+        """The image, the places of prints, and the captured tensors whose contents are part of it, with these."""
         with self._lock:
-            scalars = tuple((name, value_key(request.constants[name])) for name in sorted(request.constants))
+            keys, of_scalars = Keys(), Keys()
+            scalars = tuple((name, of_scalars.of(request.constants[name])) for name in sorted(request.constants))
             key = (
-                self._captures.current(), request.tensors, scalars, request.run_time, platform, request.settings.key,
-                request.prints,
+                self._captures.current(keys), request.tensors, scalars, request.run_time, platform,
+                request.settings.key, request.prints,
             )  # fmt: skip
-            known: tuple[Any, list[PrintSite]] | None = self._cache.get(key)
+            reads = contents_of(self._reads.get(key, ()))
+            known: tuple[Any, list[PrintSite]] | None = self._cache.get((key, _contents_in(reads)))
             if known is not None:
                 self._hits += 1
-                self._cache.move_to_end(key)
-                return known
+                self._cache.move_to_end((key, _contents_in(reads)))
+                return (*known, reads)
             self._misses += 1
-            made = self._cache[key] = self._read_or_compile(request, platform)
+            watcher = TensorReads(keys.tensors | of_scalars.tensors)
+            with watcher.watching():
+                made = self._read_or_compile(request, platform)
+            reads = watcher.found(reads)
+            self._reads[key] = tuple(tensor for tensor, _ in reads)
+            self._cache[key, _contents_in(reads)] = made
             while len(self._cache) > MAX_CACHED:
-                self._cache.popitem(last=False)
+                (old, _), _ = self._cache.popitem(last=False)
+                self._reads.pop(old, None)
                 self._forget_calls()
-            return made
+            return (*made, reads)
 
     def _read_or_compile(self, request: Request, platform: str) -> tuple[Any, list[PrintSite]]:
         """The image from the folder of images, if there is one and it holds it; else made, and kept there."""
@@ -196,7 +213,7 @@ class JitKernel(_core.KernelCall):
         watched = self._watch(guards, constants)
         settings = self.options.in_force()
         request = Request(bound, constants, (), settings, prints=settings.tolerance is not None)
-        image, sites = self._image(request, self.platform)
+        image, sites, reads = self._image(request, self.platform)
         runtime = _package().runtime
         outputs = runtime.outputs_behind(image, len(tensors)) if sites else []
         runtime.dispatch_kernel(image, (*tensors, *outputs))
@@ -205,7 +222,7 @@ class JitKernel(_core.KernelCall):
         if settings.tolerance is not None:
             verify.check(runtime, image, tensors, settings.tolerance)
             return None
-        if not watched or guards.entries is None:
+        if not watched or not guards.watch_contents(reads):
             return None
         dims = tuple(tuple(dim if isinstance(dim, int) else None for dim in tensor.dims) for tensor in bound)
         return image, len(tensors), dims, guards.entries

@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from pypto.frontend.kernels.arrays import unseen
 from pypto.frontend.objects import restoring
 from pypto.frontend.objects.definitions import is_code, put_attribute
 from pypto.frontend.objects.parts import (
@@ -118,7 +119,8 @@ class Snapshot:
     def _copy(self, value: Any) -> None:
         """Keeps a copy of an array."""
         if all(value is not known for known, _ in self._copies):
-            copy = restoring.copy_of_array(value)
+            with unseen():
+                copy = restoring.copy_of_array(value)
             if copy is not None:
                 self._copies.append((value, copy))
 
@@ -199,8 +201,9 @@ class Snapshot:
         for item, kind, _ in self._classes:
             if type(item) is not kind:
                 object.__setattr__(item, "__class__", kind)
-        for value, copy in self._copies:
-            restoring.put_array(value, copy)
+        with unseen():
+            for value, copy in self._copies:
+                restoring.put_array(value, copy)
         for function, variables in self._functions.items():
             if variables is None:
                 continue

@@ -1,0 +1,96 @@
+"""Which of the captured tensors of torch a trace reads numbers of: the contents of all others are never compared."""
+# ruff: noqa: D105, D107
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pypto.frontend.kernels.arrays import contents
+
+Reads = tuple[tuple[Any, Any], ...]  # tensors, and their contents when they were read first
+
+_GETTERS = (
+    "shape", "dtype", "ndim", "device", "itemsize", "nbytes", "layout", "is_sparse", "is_quantized", "is_nested",
+    "is_cuda", "is_cpu", "is_meta",
+)  # fmt: skip
+_METHODS = (
+    "size", "stride", "dim", "numel", "nelement", "ndimension", "element_size", "is_contiguous", "is_floating_point",
+    "is_complex", "is_signed", "__len__",
+)  # fmt: skip
+
+
+@functools.cache
+def _describing() -> frozenset[Any]:
+    """Functions of torch that tell what `Described` tells."""
+    torch = sys.modules["torch"]
+    getters = {getattr(torch.Tensor, name).__get__ for name in _GETTERS if hasattr(torch.Tensor, name)}
+    methods = {getattr(torch.Tensor, name) for name in _METHODS}
+    return frozenset(getters | methods | {torch.numel, torch.is_floating_point, torch.is_complex})
+
+
+@functools.cache
+def _mode() -> Any:
+    from torch.overrides import TorchFunctionMode
+
+    class Mode(TorchFunctionMode):  # type: ignore[misc]
+        """Sees every function of torch that is called while a kernel is traced."""
+
+        def __init__(self, reads: TensorReads) -> None:
+            super().__init__()
+            self.reads = reads
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if func not in _describing():
+                self.reads.see((*args, *kwargs.values()))
+            return func(*args, **kwargs)
+
+    return Mode
+
+
+class TensorReads:
+    """What one compilation reads of captured tensors. Used by one thread."""
+
+    def __init__(self, captured: Mapping[int, Any]) -> None:
+        """Captured tensors by their ids."""
+        self._captured = captured
+        self._read: dict[int, tuple[Any, Any]] = {}
+
+    def see(self, arguments: Iterable[Any]) -> None:
+        """Notes the captured tensors among the arguments of a function; all when it may call code of the user."""
+        for value in arguments:
+            if id(value) in self._captured:
+                self._note(value)
+            elif isinstance(value, list | tuple):
+                self.see(value)
+            elif isinstance(value, dict):
+                self.see(value.values())
+            elif callable(value) and not isinstance(value, type):
+                for tensor in self._captured.values():
+                    self._note(tensor)
+
+    def _note(self, tensor: Any) -> None:
+        if id(tensor) not in self._read:
+            self._read[id(tensor)] = (tensor, contents(tensor))
+
+    def found(self, before: Reads) -> Reads:
+        """The tensors that were read before or now, with what they held."""
+        return tuple({**{id(tensor): (tensor, held) for tensor, held in before}, **self._read}.values())
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """While a kernel is traced."""
+        if not self._captured:
+            yield
+            return
+        with _mode()(self):
+            yield
+
+
+def contents_of(tensors: Iterable[Any]) -> Reads:
+    """What tensors hold now."""
+    return tuple((tensor, contents(tensor)) for tensor in tensors)
