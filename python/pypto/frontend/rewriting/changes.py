@@ -13,6 +13,10 @@ CHANGERS = frozenset(
 )  # fmt: skip
 
 
+class InPlace(ast.BinOp):
+    """What an augmented assignment sets its target to, of the old value and the operand."""
+
+
 def is_operation(node: ast.Call) -> bool:
     """Whether a call is one of pypto, which changes no container."""
     function = node.func
@@ -51,6 +55,8 @@ def may_change(node: ast.stmt) -> bool:
             return True
         if isinstance(each, ast.Call) and not is_operation(each):
             return True
+        if isinstance(each, InPlace):
+            return True
     return isinstance(node, ast.AugAssign | ast.Delete)
 
 
@@ -78,3 +84,9 @@ def asks_for_none(statements: Sequence[ast.AST]) -> frozenset[str]:
             elif isinstance(node, ast.Call) and not is_operation(node):
                 found.update(each.id for each in given_to(node))
     return frozenset(found)
+
+
+def bound_anywhere(*nodes: ast.AST) -> set[str]:
+    """Names that := binds in the nodes, also in comprehensions, which bind those of the frame around them."""
+    inner = [each for node in nodes for each in ast.walk(node)]
+    return {each.target.id for each in inner if isinstance(each, ast.NamedExpr)}

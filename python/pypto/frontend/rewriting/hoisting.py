@@ -12,7 +12,12 @@ lambdas and comprehensions, of `while` and of `assert` stay where they are.
 from __future__ import annotations
 
 import ast
+import copy
+from dataclasses import dataclass
 from typing import TypeVar
+
+from pypto.frontend.rewriting.changes import InPlace, bound_anywhere, is_operation
+from pypto.frontend.rewriting.liveness import stores_of
 
 _Made = TypeVar("_Made", bound=ast.AST)
 _FRAMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -47,8 +52,9 @@ def _has_lazy(node: ast.AST) -> bool:
 
 
 class _Hoisting:
-    def __init__(self) -> None:
+    def __init__(self, own: set[str]) -> None:
         self._count = 0
+        self._own = own  # names that nothing but the function sets
 
     # Statements.
 
@@ -62,16 +68,12 @@ class _Hoisting:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.BoolOp | ast.IfExp):
             return self.block([self._without_value(node.value)])
         before: list[ast.stmt] = []
+        if isinstance(node, ast.AugAssign):
+            made = self._augmented(node, before) if _has_lazy(node) else node
+            return [*before, made]
         field = {ast.If: "test", ast.For: "iter"}.get(type(node), "value")
-        is_set = isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name)
         value = getattr(node, field, None)
-        if isinstance(value, ast.expr) and not is_set and _has_lazy(value):
-            if (
-                isinstance(node, ast.AugAssign)
-                and isinstance(node.target, ast.Name)
-                and node.target.id in _bound(value)
-            ):
-                return [node]
+        if isinstance(value, ast.expr) and _has_lazy(value):
             setattr(node, field, self._expression(value, before))
         return [*before, node]
 
@@ -156,43 +158,113 @@ class _Hoisting:
 
     def _operation(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """Another expression: what it evaluates before the operand is kept."""
-        parts = [
-            (owner, field, position, value)
-            for owner, field, position, value in _parts(node)
-            if not (isinstance(node, ast.Call) and field == "func" and not _has_lazy(value))
-        ]
-        last = max(number for number, part in enumerate(parts) if _has_lazy(part[3]))
-        names = set[str]().union(*(_bound(part[3]) for part in parts[: last + 1]))
-        for number, (owner, field, position, value) in enumerate(parts[: last + 1]):
-            is_plain = isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in names)
-            if number < last and (is_plain or isinstance(value, ast.Starred | ast.Slice)):
-                continue
-            made = self._expression(value, before) if number == last else self._kept(value, before)
-            if position is None:
-                setattr(owner, field, made)
-            else:
-                getattr(owner, field)[position] = made
+        parts = _parts(node)
+        last = max(number for number, part in enumerate(parts) if _has_lazy(part.value))
+        names = bound_anywhere(*(part.value for part in parts[: last + 1]))
+        for number, part in enumerate(parts[: last + 1]):
+            if number == last:
+                part.put(self._expression(part.value, before))
+            elif not self._stays(part.value, names) and not _is_static(node, part):
+                part.put(self._kept_part(part, names, before))
         return node
 
+    def _stays(self, value: ast.expr, names: set[str]) -> bool:
+        """Whether an expression gives the same behind others that bind these names, and call functions."""
+        is_own = isinstance(value, ast.Name) and value.id in self._own and value.id not in names
+        return isinstance(value, ast.Constant) or is_own
 
-def _parts(node: ast.AST) -> list[tuple[ast.AST, str, int | None, ast.expr]]:
-    """The expressions that one is made of, in the order of evaluation, and where they stand in it."""
+    def _kept_part(self, part: _Part, names: set[str], before: list[ast.stmt]) -> ast.expr:
+        """What stands for a part of an expression that has been evaluated."""
+        value = part.value
+        if isinstance(value, ast.Starred):
+            elements = _at(ast.Tuple([value], ast.Load()), value)
+            return _at(ast.Starred(self._kept(elements, before), ast.Load()), value)
+        if isinstance(value, ast.FormattedValue):
+            text = _at(ast.JoinedStr([value]), value)
+            return _at(ast.FormattedValue(self._kept(text, before), -1, None), value)
+        if isinstance(value, ast.Slice):
+            for each in _parts(value):
+                if not self._stays(each.value, names):
+                    each.put(self._kept(each.value, before))
+            return value
+        return self._kept(_at(ast.Dict([None], [value]), value) if part.is_mapping else value, before)
+
+    def _augmented(self, node: ast.AugAssign, before: list[ast.stmt]) -> ast.stmt:
+        """`a[k] += v`, where a[k] is read before v is evaluated."""
+        target, names = node.target, bound_anywhere(node)
+        for part in [] if isinstance(target, ast.Name) else _parts(target):
+            if not self._stays(part.value, names):
+                keeps_key = isinstance(part.value, ast.Slice | ast.Tuple)
+                part.put(self._kept_key(part.value, before) if keeps_key else self._kept(part.value, before))
+        old = copy.deepcopy(target)
+        old.ctx = ast.Load()
+        value = InPlace(self._kept(old, before), node.op, self._expression(node.value, before))
+        return _at(ast.Assign([target], _at(value, node)), node)
+
+    def _kept_key(self, key: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        for part in _parts(key):
+            is_key = isinstance(part.value, ast.Slice | ast.Tuple)
+            part.put(self._kept_key(part.value, before) if is_key else self._kept(part.value, before))
+        return key
+
+
+@dataclass
+class _Part:
+    """An expression that another one is made of, and where it stands in it."""
+
+    owner: ast.AST
+    field: str
+    position: int | None
+    value: ast.expr
+    is_mapping: bool = False  # it is taken apart by **
+
+    def put(self, value: ast.expr) -> None:
+        """Puts another one there."""
+        if self.position is None:
+            setattr(self.owner, self.field, value)
+        else:
+            getattr(self.owner, self.field)[self.position] = value
+
+
+def _is_static(node: ast.expr, part: _Part) -> bool:
+    """Whether a part is what is called, where that is known by its name."""
+    if not isinstance(node, ast.Call) or part.field != "func":
+        return False
+    return is_operation(node) or (isinstance(node.func, ast.Name) and node.func.id in {"super", "locals"})
+
+
+def _parts(node: ast.AST) -> list[_Part]:
+    """The expressions that one is made of, in the order of evaluation."""
     if isinstance(node, ast.NamedExpr):
-        return [(node, "value", None, node.value)]
+        return [_Part(node, "value", None, node.value)]
     if isinstance(node, ast.BoolOp):
-        return [(node, "values", 0, node.values[0])]
+        return [_Part(node, "values", 0, node.values[0])]
     if isinstance(node, ast.IfExp):
-        return [(node, "test", None, node.test)]
-    found: list[tuple[ast.AST, str, int | None, ast.expr]] = []
+        return [_Part(node, "test", None, node.test)]
+    if isinstance(node, ast.Dict):
+        pairs = enumerate(zip(node.keys, node.values, strict=True))
+        return [
+            _Part(node, field, at, each, is_mapping=key is None)
+            for at, (key, value) in pairs
+            for field, each in (("keys", key), ("values", value))
+            if each is not None
+        ]
+    found = []
     for field, value in ast.iter_fields(node):
         for position, each in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(each, ast.keyword):
-                found.append((each, "value", None, each.value))
+                found.append(_Part(each, "value", None, each.value, is_mapping=each.arg is None))
             elif isinstance(each, ast.expr):
-                found.append((node, field, position, each))
+                found.append(_Part(node, field, position, each))
     return found
+
+
+def own_names(function: ast.FunctionDef) -> set[str]:
+    """Names of the frame of a function, which nothing else sets."""
+    arguments = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+    return arguments | set(stores_of(list(function.body)))
 
 
 def hoist(function: ast.FunctionDef) -> None:
     """Rewrites the statements of a function, without those of functions in it."""
-    function.body = _Hoisting().block(function.body)
+    function.body = _Hoisting(own_names(function)).block(function.body)

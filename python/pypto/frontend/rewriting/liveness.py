@@ -69,31 +69,37 @@ def stores_of(nodes: Sequence[ast.AST]) -> dict[str, ast.AST]:
     return visitor.found
 
 
-def note_path(node: ast.Subscript | ast.Attribute) -> None:
-    """Keeps how an element that is set is written, and of which name it is: the node is going to be rewritten."""
-    base: ast.AST = node
-    while isinstance(base, ast.Subscript | ast.Attribute):
-        base = base.value
-    node.path, node.root = ast.unparse(node), base.id if isinstance(base, ast.Name) else ""  # type: ignore[union-attr]
+class Paths:
+    """How the elements that statements set are written, and of which name each is: nodes are rewritten later."""
 
+    def __init__(self) -> None:
+        self._known: dict[ast.AST, tuple[str, str]] = {}
 
-def last_store(node: ast.AST, path: str) -> ast.AST:
-    """The last statement inside that sets an element or attribute such as "state['acc']"; the node itself if none does.
+    def note(self, node: ast.Subscript | ast.Attribute) -> tuple[str, str]:
+        """Keeps how a node is written that is not rewritten yet."""
+        if node not in self._known:
+            base: ast.AST = node
+            while isinstance(base, ast.Subscript | ast.Attribute):
+                base = base.value
+            self._known[node] = ast.unparse(node), base.id if isinstance(base, ast.Name) else ""
+        return self._known[node]
 
-    If none sets just this one, the last that sets another of the same name.
-    """
-    found = node
-    root = path.partition("[")[0].partition(".")[0]
-    is_exact = False
-    for each in ast.walk(node):
-        if not isinstance(each, ast.Subscript | ast.Attribute) or not isinstance(each.ctx, ast.Store | ast.Del):
-            continue
-        if not hasattr(each, "path"):
-            note_path(each)
-        exact = each.path == path  # type: ignore[union-attr]
-        if each.root == root and exact >= is_exact:  # type: ignore[union-attr]
-            found, is_exact = each, exact
-    return found
+    def last_store(self, node: ast.AST, path: str) -> ast.AST:
+        """The last statement inside that sets an element or attribute such as "state['acc']"; the node itself if none.
+
+        If none sets just this one, the last that sets another of the same name.
+        """
+        found = node
+        root = path.partition("[")[0].partition(".")[0]
+        is_exact = False
+        for each in ast.walk(node):
+            if not isinstance(each, ast.Subscript | ast.Attribute) or not isinstance(each.ctx, ast.Store | ast.Del):
+                continue
+            written, name = self.note(each)
+            exact = written == path
+            if name == root and exact >= is_exact:
+                found, is_exact = each, exact
+        return found
 
 
 def _loads(node: ast.AST | None) -> set[str]:

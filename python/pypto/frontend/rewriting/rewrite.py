@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 
 from pypto.frontend.rewriting.changes import asks_for_none, given_to, is_operation, may_write
 from pypto.frontend.rewriting.code_objects import MADE, RUNTIME, find, named, owner_of_private_names
-from pypto.frontend.rewriting.hoisting import hoist
-from pypto.frontend.rewriting.liveness import EMPTY, FlowNames, Liveness, Names, loads_of
+from pypto.frontend.rewriting.hoisting import hoist, own_names
+from pypto.frontend.rewriting.liveness import EMPTY, FlowNames, Liveness, Names, Paths, loads_of
 from pypto.frontend.rewriting.returns import without_conditional_returns
 from pypto.frontend.rewriting.rewrite_objects import elements_in
 from pypto.frontend.rewriting.rewrite_stores import Stores
@@ -44,6 +44,7 @@ class FlowMeta:
     node: ast.For | ast.If | ast.expr
     names: FlowNames
     number: int
+    paths: Paths  # of the function
     escapes: list[ast.stmt] = field(default_factory=list)  # return, break, continue that leave it
     writes: bool = False  # operands: whether they may change a container or write into a tensor
 
@@ -70,7 +71,9 @@ def _uncertain(flows: dict[ast.AST, FlowNames]) -> set[str]:
 
 
 class _Rewriter(Stores):
-    def __init__(self, liveness: Liveness) -> None:
+    def __init__(self, function: ast.FunctionDef, liveness: Liveness) -> None:
+        self.own = own_names(function)
+        self.paths = Paths()
         self.flows = liveness.flows
         self.live = liveness.live
         self.metas: list[FlowMeta] = []
@@ -89,7 +92,7 @@ class _Rewriter(Stores):
         """The number of what the runtime must know of operands, which are not rewritten yet."""
         bound = FlowNames(names, names)
         self.metas.append(
-            FlowMeta(node, bound, len(self.metas), writes=any(may_write(operand) for operand in operands))
+            FlowMeta(node, bound, len(self.metas), self.paths, writes=any(may_write(operand) for operand in operands))
         )
         return len(self.metas) - 1
 
@@ -109,7 +112,7 @@ class _Rewriter(Stores):
         return made
 
     def _meta(self, node: ast.For | ast.If, escapes: list[ast.stmt]) -> int:
-        self.metas.append(FlowMeta(node, self.flows[node], len(self.metas), escapes))
+        self.metas.append(FlowMeta(node, self.flows[node], len(self.metas), self.paths, escapes))
         return len(self.metas) - 1
 
     def ask(self, node: ast.FunctionDef | ast.Lambda) -> Names:
@@ -164,13 +167,14 @@ class _Rewriter(Stores):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         hoist(node)
         without_conditional_returns(node)
-        outer, liveness = self.flows, Liveness(node)
+        outer, around, liveness = self.flows, self.own, Liveness(node)
+        self.own = own_names(node)
         self.flows, self.live = liveness.flows, self.live | liveness.live
         known, self.uncertain = self.uncertain, self.uncertain | _uncertain(self.flows) | self.ask(node)
         # Naming the runtime makes it a captured variable, by which rewritten functions are known.
         keep = ast.copy_location(ast.Expr(ast.copy_location(self._name(RUNTIME), node.body[0])), node.body[0])
         node.body = [keep, *self._visit_all(node.body)]
-        self.flows, self.uncertain = outer, known
+        self.flows, self.uncertain, self.own = outer, known, around
         return node
 
     def visit_While(self, node: ast.While) -> ast.While:
@@ -290,7 +294,7 @@ def rewrite(
         without_conditional_returns(tree)
     liveness = Liveness(tree, live_at_end)
     source.live.update(liveness.by_line())
-    rewriter = _Rewriter(liveness)
+    rewriter = _Rewriter(tree, liveness)
     if not returns_frame:
         rewriter.uncertain |= rewriter.ask(tree)
     arguments = tree.args

@@ -15,7 +15,7 @@ from typing import Any
 
 from pypto.frontend.rewriting.changes import PAIRS, targets_in
 from pypto.frontend.rewriting.code_objects import RUNTIME
-from pypto.frontend.rewriting.liveness import note_path
+from pypto.frontend.rewriting.liveness import Paths
 from pypto.frontend.rewriting.rewrite_base import Builder
 
 VALUE = ".value"  # no name of a user; begins those of what a statement has still to set
@@ -35,6 +35,8 @@ def elements_in(target: ast.expr) -> list[ast.expr]:
 class ObjectUses(Builder):
     """The part of the rewriter that looks at operators, items, attributes and iteration."""
 
+    paths: Paths
+
     def _user(self, node: ast.expr) -> ast.expr:
         """What an item or attribute is taken from, visited already."""
         if isinstance(node, _NEVER_OBJECTS) or (isinstance(node, ast.Name) and node.id == "pypto"):
@@ -45,14 +47,14 @@ class ObjectUses(Builder):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if not isinstance(node.ctx, ast.Load):
-            note_path(node)
+            self.paths.note(node)
         self.generic_visit(node)
         node.value = self._user(node.value)
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if not isinstance(node.ctx, ast.Load):
-            note_path(node)
+            self.paths.note(node)
         self.generic_visit(node)
         node.value = self._user(node.value)
         return node

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from pypto.frontend.rewriting.changes import PAIRS, may_change, targets_in
+from pypto.frontend.rewriting.changes import PAIRS, InPlace, bound_anywhere, may_change, targets_in
 from pypto.frontend.rewriting.code_objects import RUNTIME
 from pypto.frontend.rewriting.liveness import EMPTY, Names, loads_of
 from pypto.frontend.rewriting.rewrite_objects import VALUE, ObjectUses, elements_in
@@ -29,6 +29,7 @@ def _anything(_: ast.AST) -> bool:
 class Stores(ObjectUses):
     """The part of the rewriter that looks at statements which set elements."""
 
+    own: set[str]  # names that nothing but the function sets
     live: dict[ast.AST, Names]  # by statement: names that can be read behind it
     uncertain: set[str]  # names that may be bound on some paths only
 
@@ -87,26 +88,32 @@ class Stores(ObjectUses):
 
         def once(part: ast.expr) -> ast.expr:
             """A part of the target that is evaluated once."""
-            if isinstance(part, ast.Name | ast.Constant):
+            is_own = isinstance(part, ast.Name) and part.id in self.own and part.id not in bound
+            if isinstance(part, ast.Constant) or is_own:
                 return part
             names.append(f"{VALUE}{len(names)}")
             made.append(ast.Assign([self._name(names[-1], store=True)], self.visit(self._key(part))))
             ast.copy_location(made[-1], part)
             return ast.copy_location(self._name(names[-1]), part)
 
-        target = node.target
+        target, bound = node.target, bound_anywhere(node)
         if not isinstance(target, ast.Name):
+            self.paths.note(target)
             target.value = once(target.value)
         if isinstance(target, ast.Subscript):
             target.slice = once(target.slice)
         old = copy.deepcopy(target)
         old.ctx = ast.Load()
-        name = ast.Constant(type(node.op).__name__)
-        value = self._located(self._call(RUNTIME, "in_place", name, self.visit(old), self.visit(node.value)), node)
+        value = self.visit_InPlace(ast.copy_location(InPlace(old, node.op, node.value), node))
         stored = ast.copy_location(ast.Assign([self.visit(target)], value), node)
         settled = self._settle(node, live | frozenset(names))
         made = [*self._placed(made, node), ast.fix_missing_locations(stored), settled]
         return [*made, *self._forget(names, node)] if names else made
+
+    def visit_InPlace(self, node: InPlace) -> ast.expr:
+        name = ast.Constant(type(node.op).__name__)
+        made = self._call(RUNTIME, "in_place", name, self.visit(node.left), self.visit(node.right))
+        return self._located(made, node)
 
     def visit_With(self, node: ast.With) -> ast.With:
         for at, item in enumerate(node.items[:-1]):

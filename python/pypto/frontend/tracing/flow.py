@@ -11,7 +11,6 @@ from pypto.errors import PyptoError
 from pypto.frontend.objects import following, methods
 from pypto.frontend.objects.structures import owner
 from pypto.frontend.places import Place, syntax_error, trace_error
-from pypto.frontend.rewriting.liveness import last_store
 from pypto.frontend.rewriting.rewrite import FlowMeta
 from pypto.frontend.rewriting.source import Source
 from pypto.frontend.symbolic import SymbolicScalar, static_int
@@ -56,7 +55,7 @@ class FunctionRuntime:
         """The last assignment of `name` (also "state['acc']") in a loop or branch, or the statement itself."""
         stores, name = meta.names.stores, owner(name)
         if name and name not in stores:
-            stores[name] = last_store(meta.node, name)
+            stores[name] = meta.paths.last_store(meta.node, name)
         return self.source.place(stores[name] if name else meta.node)
 
     def error(self, kind: type[BaseException], message: str, meta: FlowMeta, name: str = "") -> PyptoError:
@@ -134,7 +133,7 @@ class FunctionRuntime:
             raise trace_error(
                 ValueError,
                 f"an operand behind a symbolic condition ({condition}) binds a name (:=) in a comprehension, in a "
-                "`while` or `assert`, or where the statement has read the target before; write an if statement",
+                "`while` or `assert`, or in a target; write an if statement",
             )
         return condition
 
