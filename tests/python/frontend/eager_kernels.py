@@ -88,9 +88,9 @@ EAGER = types.SimpleNamespace(
 )
 
 
-def text_of(body, head=HEAD):
-    """The source of the kernel."""
-    return head + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n"
+def text_of(body, more=""):
+    """The source of the kernel, with more before it."""
+    return more + HEAD + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n"
 
 
 def line_of(body, statement):
@@ -99,10 +99,10 @@ def line_of(body, statement):
     return HEAD.count("\n") + 1 + lines.index(statement)
 
 
-def module_of(directory, body, head=HEAD):
+def module_of(directory, body, more=""):
     """A module with the kernel."""
     path = directory / f"kernel_{next(_numbers)}.py"
-    path.write_text(text_of(body, head))
+    path.write_text(text_of(body, more))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     vars(module).update(SIGNATURE, pypto=pypto)
@@ -146,11 +146,10 @@ def is_as_eager(module, kernel, numbers):
     return True
 
 
-def check_afresh(directory, body, numbers, head=""):
-    """Compares both, each in a module of its own, for kernels that change globals; `head` stands before the kernel."""
-    head = head + HEAD
-    expected = eager(module_of(directory, body, head), list(numbers))
+def check_afresh(directory, body, numbers, more=""):
+    """Compares both, each in a module of its own, for kernels that change globals."""
+    expected = eager(module_of(directory, body, more), list(numbers))
     assert expected is not None, "a name is read that Python has not bound"
-    found = run(pypto.frontend.jit(module_of(directory, body, head).kernel), numbers)
+    found = run(pypto.frontend.jit(module_of(directory, body, more).kernel), numbers)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one.double(), other, rtol=1e-6, atol=1e-6)

@@ -6,10 +6,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sys
+import zlib
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 _MAX_KEPT_BYTES = 4096  # of larger contents a hash is kept
+_MAX_MARKED_BYTES = 256 << 20
 
 
 class Described(NamedTuple):
@@ -19,11 +21,6 @@ class Described(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
     place: str
-
-
-def package_of(value: Any) -> str:
-    """The package that defines the type of a value."""
-    return type(value).__module__.partition(".")[0]
 
 
 def is_torch_tensor(value: Any) -> bool:
@@ -65,15 +62,22 @@ def contents(value: Any, max_bytes: int | None = None) -> Any:
     """
     with unseen():
         if max_bytes is not None and not 0 < getattr(value, "nbytes", 0) <= max_bytes:
-            return _version_of(value)
+            return mark_of(value)
         if not is_torch_tensor(value):
             return kept(value.tobytes())
         flat = bytes_of_tensor(value)
-        return _version_of(value) if flat is None else kept(flat.tobytes())
+        return mark_of(value) if flat is None else kept(flat.tobytes())
 
 
-def _version_of(value: Any) -> Any:
-    return None if is_torch_tensor(value) and value.is_inference() else getattr(value, "_version", None)
+def mark_of(value: Any) -> bytes | None:
+    """Something that is another one when a large array or tensor has changed; None for others, and for huge ones."""
+    if is_torch_tensor(value):
+        return None if value.is_inference() else b"%d" % value._version
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray) or value.nbytes > _MAX_MARKED_BYTES:
+        return None
+    held = value if value.flags.c_contiguous and not value.dtype.hasobject else value.tobytes()
+    return b"%d" % zlib.crc32(held)
 
 
 def bytes_of_tensor(value: Any) -> Any:

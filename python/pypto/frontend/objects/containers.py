@@ -9,51 +9,30 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pypto.frontend.kernels.arrays import unseen
+from pypto.errors import PyptoError
+from pypto.frontend.kernels.arrays import mark_of, unseen
 from pypto.frontend.objects import restoring
-from pypto.frontend.objects.definitions import is_code, put_attribute
+from pypto.frontend.objects.callees import callees_of, defaults_of, special_methods_of, variables_of
+from pypto.frontend.objects.definitions import LIBRARY_TYPES, is_of_library, package_of, put_attribute
+from pypto.frontend.objects.hidden import hidden_in, know_packages
 from pypto.frontend.objects.parts import (
     ARRAYS,
     BUILT_IN,
     LEADS_NOWHERE,
-    OF_LIBRARIES,
     PLAIN,
     dict_of,
     inner_of,
-    is_of_library,
     parts_of,
     step_of,
 )  # fmt: skip
+from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewriting.code_objects import RUNTIME
 from pypto.frontend.tracing.maybe import split
 
-_MAX_OBJECTS = 20000
-_BY_TEXT = frozenset({"globals", "exec", "eval"})
-
-
-def defaults_of(function: types.FunctionType) -> list[Any]:
-    """Default values of the parameters."""
-    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-
-
-def variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
-    """What a function can reach without arguments: captured variables and the globals it names."""
-    found: list[tuple[str, Any]] = []
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            found.append((name, cell.cell_contents))
-        except ValueError:  # not set yet
-            found.append((name, None))
-    if function.__defaults__ or function.__kwdefaults__:
-        found += [(f"default {at} of {function.__name__}", value) for at, value in enumerate(defaults_of(function))]
-    names = function.__globals__
-    named: Iterable[str] = function.__code__.co_names
-    if not _BY_TEXT.isdisjoint(named):  # it may name any global
-        named = [name for name, value in names.items() if not name.startswith("__") and not is_code(value)]
-    return found + [(name, names[name]) for name in named if name in names]
+_MAX_OBJECTS = 100000
 
 
 class Change(NamedTuple):
@@ -69,46 +48,51 @@ class Change(NamedTuple):
 class Snapshot:
     """The contents of all containers reachable from some values, and the outer variables of functions."""
 
-    def __init__(self, *, arrays: bool = True) -> None:
+    def __init__(self, *, arrays: bool = True, place: Place | None = None, package: str = "") -> None:
+        know_packages()
+        self._place = place  # of errors
+        self.package = package  # of the kernel
         self._arrays = arrays  # whether the contents of arrays are looked at, or copies are kept
         self._classes: list[tuple[Any, type, str]] = []  # objects of classes that may be given another one
-        self._copies: list[tuple[Any, Any]] = []
+        self._copies: list[tuple[Any, Any, bytes | None, str]] = []
         self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
         self._functions: dict[types.FunctionType, list[tuple[str, Any]] | None] = {}  # and their variables
         self._kinds: set[type] = set()  # whose classes were looked at
+        self.passed: dict[types.FunctionType, None] = {}  # functions that the kernel may give to others, in order
         self.owner: Any = None  # the FunctionRuntime whose loop or branch has made the snapshot
 
     def add(self, value: Any, path: str) -> None:
         """Adds what is reachable from a value and not known yet."""
         stack = [(value, path)]
-        while stack and len(self._seen) < _MAX_OBJECTS:
+        while stack:
             item, name = stack.pop()
-            if type(item) in PLAIN or id(item) in self._seen:
+            kind = type(item)
+            if kind in PLAIN or id(item) in self._seen:
                 continue
-            if isinstance(item, types.FunctionType):
+            if kind is types.FunctionType:
                 self._seen[id(item)] = (item, parts_of(item) or [], name)
                 self._add_captured(item, name, stack)
                 continue
-            is_array = type(item).__module__.partition(".")[0] in ARRAYS
-            if is_array and not self._arrays:
-                self._copy(item)
+            is_array = not self._arrays and kind not in BUILT_IN and package_of(kind) in ARRAYS
+            if is_array and hidden_in(kind) is None:
+                self._copy(item, name)
                 continue
             parts = parts_of(item)
-            kind = type(item)
-            if kind not in OF_LIBRARIES and kind not in self._kinds:
+            is_users = kind not in LIBRARY_TYPES and not is_of_library(kind)
+            if is_users and kind not in self._kinds:
                 self._kinds.add(kind)
-                if is_of_library(kind):
-                    OF_LIBRARIES.add(kind)
                 stack.append((kind, kind.__name__))
-            if type(item) not in LEADS_NOWHERE:
+            if kind not in LEADS_NOWHERE:
+                if isinstance(item, type) and not is_of_library(item):
+                    self._add_special_methods(item)
                 stack += [(element, name + step) for step, element in inner_of(item)]
             if parts is None:
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
-            if type(item) not in BUILT_IN:
-                if kind not in OF_LIBRARIES:
-                    self._classes.append((item, kind, name))
-                stack.append((type(item), type(item).__name__))
+            if len(self._seen) > _MAX_OBJECTS:
+                raise self._too_many(path)
+            if is_users:
+                self._classes.append((item, kind, name))
             for at, (key, element) in enumerate(parts):
                 if isinstance(key, str):
                     step = f".{key}"
@@ -116,13 +100,19 @@ class Snapshot:
                     step = f"[{key}]" if type(key) is int else step_of(key, at)
                 stack.append((element, name + step))
 
-    def _copy(self, value: Any) -> None:
-        """Keeps a copy of an array."""
-        if all(value is not known for known, _ in self._copies):
+    def _add_special_methods(self, kind: type) -> None:
+        """What methods can change that Python itself calls for objects of a class."""
+        for function in callees_of(special_methods_of(kind)):
+            self.add_function(function)
+
+    def _copy(self, value: Any, path: str) -> None:
+        """Keeps a copy of an array; of a large one what tells whether it changes."""
+        if all(value is not known for known, *_ in self._copies):
             with unseen():
                 copy = restoring.copy_of_array(value)
-            if copy is not None:
-                self._copies.append((value, copy))
+                mark = mark_of(value) if copy is None else None
+            if copy is not None or mark is not None:
+                self._copies.append((value, copy, mark, path))
 
     def _add_captured(self, function: types.FunctionType, path: str, stack: list[tuple[Any, str]]) -> None:
         """What a function made in a traced frame captures, which it may change where it is called."""
@@ -132,6 +122,15 @@ class Snapshot:
             stack += [(value, f"{path}.{name}") for name, (_, value) in captured]
             if function.__defaults__ or function.__kwdefaults__:
                 stack += [(value, f"default {at} of {path}") for at, value in enumerate(defaults_of(function))]
+
+    def _too_many(self, path: str) -> PyptoError:
+        return trace_error(
+            ValueError,
+            f"more than {_MAX_OBJECTS} containers and objects can be reached from the kernel, with '{path}': what each "
+            "of them holds is looked at around every loop and branch. Instead: give the kernel only what it needs, as "
+            "an argument or a captured variable of its own",
+            self._place,
+        )
 
     def add_function(self, function: types.FunctionType, *, frame_is_known: bool = False) -> None:
         """Adds what a function can change: its outer variables and what they hold.
@@ -181,6 +180,10 @@ class Snapshot:
                 same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
             ):
                 continue
+            hidden = hidden_in(type(item))
+            if hidden is not None:
+                lost = lost if hidden.put(item, before) else lost or path
+                continue
             added = {key for key, _ in after} - {key for key, _ in before}
             if restoring.put_elements(item, before):
                 continue
@@ -202,9 +205,12 @@ class Snapshot:
             if type(item) is not kind:
                 object.__setattr__(item, "__class__", kind)
         with unseen():
-            for value, copy in self._copies:
-                restoring.put_array(value, copy)
-        for function, variables in self._functions.items():
+            for value, copy, mark, path in self._copies:
+                if copy is not None:
+                    restoring.put_array(value, copy)
+                elif mark_of(value) != mark:
+                    lost = lost or path
+        for function, variables in reversed(self._functions.items()):  # what was seen first counts
             if variables is None:
                 continue
             now = dict(variables_of(function))

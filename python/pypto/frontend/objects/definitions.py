@@ -8,12 +8,31 @@ import types
 from typing import Any
 
 NATIVE_PACKAGES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "numpy", "torch"}
+LIBRARY_TYPES: set[type] = set()  # classes that were found to be of these
+_MAX_TYPES = 4096
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, str, bytes)
 
 
-def is_library_name(module: str) -> bool:
+def package_of(kind: type) -> str:
+    """The package that defines a class."""
+    module: Any = kind.__module__
+    return module.partition(".")[0] if isinstance(module, str) else "builtins"  # compiled classes hide it
+
+
+def is_library_name(module: Any) -> bool:
     """Whether a module is of the standard library, pypto, numpy or torch."""
-    return module.partition(".")[0] in NATIVE_PACKAGES
+    return isinstance(module, str) and module.partition(".")[0] in NATIVE_PACKAGES
+
+
+def is_of_library(kind: type) -> bool:
+    """Whether a class is of these."""
+    if kind in LIBRARY_TYPES:
+        return True
+    if package_of(kind) not in NATIVE_PACKAGES:
+        return False
+    if len(LIBRARY_TYPES) < _MAX_TYPES:
+        LIBRARY_TYPES.add(kind)
+    return True
 
 
 def attributes_of(value: Any) -> list[tuple[str, Any]] | None:
@@ -21,7 +40,7 @@ def attributes_of(value: Any) -> list[tuple[str, Any]] | None:
     if isinstance(value, types.FunctionType):
         return list(vars(value).items())
     if isinstance(value, type):
-        if is_library_name(value.__module__) or isinstance(value, enum.EnumMeta):
+        if is_of_library(value) or isinstance(value, enum.EnumMeta):
             return None
         held = [(name, each) for name, each in vars(value).items() if not hasattr(type(each), "__get__")]
     elif isinstance(value, types.ModuleType) and not is_library_name(value.__name__):
@@ -38,7 +57,7 @@ def is_code(value: Any) -> bool:
 
 def _is_array(value: Any) -> bool:
     """Constants of a module, of any size."""
-    return type(value).__module__.partition(".")[0] in {"numpy", "torch"}
+    return package_of(type(value)) in {"numpy", "torch"}
 
 
 def slots_of(kind: type) -> list[str]:

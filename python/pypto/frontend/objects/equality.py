@@ -93,11 +93,14 @@ def _same_or_equal(a: Any, b: Any, *, is_key: bool = False) -> Any:
         same = is_same(a, b)
         return same if is_key or same is True else bool(a == b)
     for one, other in ((a, b), (b, a)):
-        is_no_number = as_int(other) is None and not isinstance(other, SymbolicScalar | FloatScalar | float | Tensor)
-        if isinstance(one, SymbolicScalar) and is_no_number:
+        if isinstance(one, SymbolicScalar) and _is_no_number(other):
             return False
     found = equal(a, b)
     return found if isinstance(found, SymbolicScalar) else bool(found)
+
+
+def _is_no_number(value: Any) -> bool:
+    return as_int(value) is None and not isinstance(value, SymbolicScalar | FloatScalar | float | Tensor)
 
 
 def _unevaluated(a: Any, b: Any, *, is_key: bool) -> Any:

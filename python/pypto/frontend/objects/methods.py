@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from pypto.frontend.objects import following
+from pypto.frontend.objects.definitions import LIBRARY_TYPES
 from pypto.frontend.objects.equality import contains, contains_not, equal, is_generated, unequal
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracing.calls import BUILTINS, called, method
-from pypto.frontend.tracing.helpers import LIBRARY_TYPES, is_users
+from pypto.frontend.tracing.helpers import is_users
 from pypto.frontend.tracing.tracer import current
 
 _MISSING = object()
@@ -217,7 +218,7 @@ def _by_method(of: _User, name: str, plain: Any, *arguments: Any) -> Any:
     return natively(plain, value, *arguments) if found is None else found(*arguments)
 
 
-def _in_class(kind: type, name: str) -> Any:
+def _held_by_class(kind: type, name: str) -> Any:
     for each in kind.__mro__:
         if name in each.__dict__:
             return each.__dict__[name]
@@ -236,7 +237,7 @@ def _attribute(value: Any, name: str) -> Any:
     kind: Any = type(value)
     if kind.__getattribute__ is not object.__getattribute__:
         return natively(getattr, value, name)
-    own = _in_class(kind, name)
+    own = _held_by_class(kind, name)
     if type(own) is property and isinstance(own.fget, types.FunctionType):
         return called(types.MethodType(own.fget, value), is_special=True)()
     if own is _MISSING and name not in _attributes(value):
@@ -260,7 +261,7 @@ def _change_attribute(value: Any, by: str, plain: Any, name: str, *new: Any) -> 
     if found is not None:
         found(name, *new)
         return
-    own = _in_class(kind, name)
+    own = _held_by_class(kind, name)
     accessor = getattr(own, "fset" if new else "fdel", None) if type(own) is property else None
     if isinstance(accessor, types.FunctionType):
         called(types.MethodType(accessor, value), is_special=True)(*new)

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import abc
-import array
 import collections
-import contextvars
 import enum
 import functools
 import gc
-import io
 import itertools
 import operator
-import sys
 import types
-from collections.abc import Callable
 from typing import Any
 
 from pypto.frontend.kernels.arrays import contents
-from pypto.frontend.objects.definitions import attributes_of, slots_of
+from pypto.frontend.objects.definitions import attributes_of, is_of_library, package_of, slots_of
+from pypto.frontend.objects.hidden import behind, hidden_in
 from pypto.frontend.tracing.tracer import NoValue, TensorLike
-
-Parts = list[tuple[Any, Any]]  # keys and elements
-UNSET = object()  # the value of a context variable that has none
 
 _LEAVES = (
     int, float, complex, str, bytes, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
     types.CodeType, TensorLike, NoValue, type(None),
 )  # fmt: skip
-_LIBRARIES = frozenset(sys.stdlib_module_names - {"__main__"}) | {"pypto", "torch", "numpy"}
 _CLASSES = (type, abc.ABCMeta)
-OF_LIBRARIES: set[type] = set()  # classes that are found to be of these
 PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _NO_PARTS: set[type] = {*PLAIN}  # and what else of libraries was found to have none
 ARRAYS = frozenset({"torch", "numpy"})
@@ -43,7 +34,13 @@ _ALONE: frozenset[type] = frozenset(
     {int, float, bool, str, bytes, complex, type(None), types.ModuleType, types.CodeType}
 )  # lead nowhere
 _SHOWN = (int, float, complex, str, bytes, type(None), enum.Enum)
-LEADS_NOWHERE: set[type] = {*_ALONE, list, tuple, types.FunctionType}  # classes whose objects lead to their parts only
+LEADS_NOWHERE: set[type] = {
+    *_ALONE - {types.ModuleType},
+    list,
+    tuple,
+    types.FunctionType,
+}  # classes whose objects lead to their parts only
+_TEE: type = type(itertools.tee(())[0])
 # Objects of Python that show nothing of what they hold.
 _HOLDERS: frozenset[type] = frozenset(
     {
@@ -70,6 +67,9 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
         return [*dict_of(value).items(value), *_slots_beside(value)]
     if isinstance(value, set | frozenset):
         return [(element, None) for element in plainly(value)]
+    hidden = hidden_in(kind)
+    if hidden is not None:
+        return hidden.read(value)
     if isinstance(value, types.MethodType):
         return [("__self__", value.__self__)]
     if hasattr(type(value), "__length_hint__"):  # an iterator: how much of it is left
@@ -77,30 +77,6 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     if hasattr(type(value), "__next__") and not isinstance(getattr(value, "__dict__", None), dict):
         return _iterator_parts(value)
     return _object_parts(value)
-
-
-def _value_of(variable: contextvars.ContextVar[Any]) -> Any:
-    try:
-        return variable.get()
-    except LookupError:
-        return UNSET
-
-
-def _contents_of(value: Any) -> Parts:
-    """The contents of a buffer, where they are not too many."""
-    if isinstance(value, io.StringIO | io.BytesIO):
-        return [("contents", None if value.closed else value.getvalue())]
-    is_small = not isinstance(value, memoryview) or value.nbytes <= _MAX_ARRAY_BYTES
-    return [("contents", value.tobytes() if is_small else None)]
-
-
-_SHOWN_BY: dict[type, Callable[[Any], Parts]] = {
-    array.array: _contents_of,
-    memoryview: _contents_of,
-    io.StringIO: _contents_of,
-    io.BytesIO: _contents_of,
-    contextvars.ContextVar: lambda variable: [("value", _value_of(variable))],
-}
 
 
 class SlotBeside(str):
@@ -140,15 +116,18 @@ def inner_of(value: Any) -> list[tuple[str, Any]]:
         return _beside(value)
     if isinstance(value, type):
         return _in_class(value)
+    if kind is types.ModuleType:
+        return behind(value)
     if kind in _HOLDERS:
         return [(f" part {at}", each) for at, each in enumerate(gc.get_referents(value))]
-    if kind in (types.BuiltinFunctionType, types.MethodWrapperType) and not isinstance(
-        value.__self__, types.ModuleType | type
-    ):
-        return [(".__self__", value.__self__)]
+    if kind in (types.BuiltinFunctionType, types.MethodWrapperType):
+        is_free = isinstance(value.__self__, types.ModuleType | type)
+        return behind(value) if is_free else [(".__self__", value.__self__)]
     if kind is types.MethodType:
         return [(".__func__", value.__func__)]
-    if kind in OF_LIBRARIES:
+    if hidden_in(kind) is not None:
+        return _beside(value)
+    if is_of_library(kind):
         LEADS_NOWHERE.add(kind)
     return []
 
@@ -161,7 +140,7 @@ def _beside(value: Any) -> list[tuple[str, Any]]:
 
 def _in_class(kind: type) -> list[tuple[str, Any]]:
     """Methods of a class of the user, which may have attributes, its descriptors, and members of an enumeration."""
-    if kind in OF_LIBRARIES or is_of_library(kind):
+    if is_of_library(kind):
         return []
     if isinstance(kind, enum.EnumMeta):
         members: Any = kind.__members__
@@ -192,17 +171,15 @@ def _iterator_parts(value: Any) -> list[tuple[Any, Any]]:
         return [("position", str((frame and frame.f_lasti, names)))]
     if isinstance(value, itertools.count):
         return [("next element", repr(value))]
-    return [(f"iterator {position}", each) for position, each in enumerate(gc.get_referents(value))]
-
-
-def is_of_library(kind: type) -> bool:
-    """Whether a class is of the standard library, this package, torch or numpy."""
-    return kind.__module__.partition(".")[0] in _LIBRARIES
+    referents = [(f"iterator {position}", each) for position, each in enumerate(gc.get_referents(value))]
+    if isinstance(value, _TEE) and hasattr(value, "__reduce__"):
+        referents.append(("position", repr(value.__reduce__()[2][1:])))
+    return referents
 
 
 def _class_parts(kind: type) -> list[tuple[Any, Any]] | None:
     """Attributes of a class of the user that are no methods."""
-    if kind in OF_LIBRARIES or is_of_library(kind):
+    if is_of_library(kind):
         return None
     names = vars(kind).items()
     return [(name, each) for name, each in names if not name.startswith("__") and not hasattr(type(each), "__get__")]
@@ -219,10 +196,8 @@ def _definition_parts(value: Any) -> list[tuple[Any, Any]] | None:
 def _object_parts(value: Any) -> list[tuple[Any, Any]] | None:
     """Attributes of an object of the user; the contents of an array."""
     kind = type(value)
-    if kind in _SHOWN_BY:
-        return _SHOWN_BY[kind](value)
-    module = kind.__module__.partition(".")[0]
-    if module == "torch" or (module == "numpy" and 0 < getattr(value, "nbytes", 0) <= _MAX_ARRAY_BYTES):
+    module = package_of(kind)
+    if module == "torch" or (module == "numpy" and getattr(value, "nbytes", 0) > 0):
         return [("contents", contents(value, _MAX_ARRAY_BYTES))]
     if module in {"pypto", "builtins", "numpy"}:
         return None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import array
 import collections
-import contextvars
-import io
 import sys
 import types
 from typing import Any
 
 from pypto.frontend.kernels.arrays import is_torch_tensor
-from pypto.frontend.objects.parts import UNSET, Parts, SlotBeside, dict_of
+from pypto.frontend.objects.hidden import Parts
+from pypto.frontend.objects.parts import SlotBeside, dict_of
 
-_MAX_COPIED_BYTES = 1 << 20
+_MAX_COPIED_BYTES = 16 << 20
 
 
 def copy_of_array(value: Any) -> Any:
@@ -56,17 +54,6 @@ def put_elements(item: Any, before: Parts) -> bool:
         collections.deque.extend(item, elements)
     elif isinstance(item, bytearray):
         bytearray.__setitem__(item, slice(None), bytes(elements))
-    elif isinstance(item, array.array):
-        del item[:]
-        item.frombytes(elements[0])
-    elif isinstance(item, io.StringIO | io.BytesIO) and elements[0] is not None:
-        item.seek(0)
-        item.truncate()
-        item.write(elements[0])
-    elif isinstance(item, memoryview) and elements[0] is not None and item.c_contiguous:
-        item.cast("B")[:] = elements[0]
-    elif isinstance(item, contextvars.ContextVar) and elements[0] is not UNSET:
-        item.set(elements[0])
     else:
         return False
     return True

@@ -27,6 +27,7 @@ class Source:
     def_line: int
     live: dict[int, frozenset[str]] = field(default_factory=dict)  # by line: names that a call there leaves readable
     asked: dict[tuple[str, tuple[str, ...]], frozenset[str]] = field(default_factory=dict)  # parameters
+    passed: frozenset[tuple[str, str]] = frozenset()  # names, and attributes of names, that it does more with than call
 
     def place(self, node: ast.AST) -> Place:
         """Where a node of the tree stands."""
@@ -36,6 +37,19 @@ class Source:
 
 class NoSourceError(Exception):
     """The source of a function cannot be read, or it is not a plain `def`."""
+
+
+def _passed(tree: ast.AST) -> frozenset[tuple[str, str]]:
+    nodes = list(ast.walk(tree))
+    aside = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    aside |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    found = set()
+    for node in nodes:
+        if id(node) not in aside and isinstance(node, ast.Name):
+            found.add((node.id, ""))
+        elif id(node) not in aside and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.add((node.value.id, node.attr))
+    return frozenset(found)
 
 
 def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
@@ -74,6 +88,7 @@ def read_source(function: FunctionType) -> Source:
         first_line=first,
         last_line=first + len(lines) - 1,
         def_line=node.lineno,
+        passed=_passed(node),
     )
 
 
@@ -124,6 +139,7 @@ def read_lambda_source(function: FunctionType) -> Source:
         first_line=node.lineno,
         last_line=last,
         def_line=node.lineno,
+        passed=_passed(tree),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pypto.errors import PyptoError
 from pypto.frontend.objects import following, methods
+from pypto.frontend.objects.definitions import LIBRARY_TYPES
 from pypto.frontend.objects.structures import owner
 from pypto.frontend.places import Place, syntax_error, trace_error
 from pypto.frontend.rewriting.rewrite import FlowMeta
@@ -16,7 +17,6 @@ from pypto.frontend.rewriting.source import Source
 from pypto.frontend.symbolic import SymbolicScalar, static_int
 from pypto.frontend.tracing import branches, calls, carry, logic, loopflow
 from pypto.frontend.tracing.branches import BranchFlow, ConcreteBranch
-from pypto.frontend.tracing.helpers import LIBRARY_TYPES
 from pypto.frontend.tracing.loops import Loop
 from pypto.frontend.tracing.maybe import load, may_be_none
 from pypto.frontend.tracing.plain_for import PlainFor

@@ -11,11 +11,14 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import threading
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from pypto.errors import PyptoError
-from pypto.frontend.objects.definitions import is_library_name
+from pypto.frontend.objects.callees import callees_of, passed_by
+from pypto.frontend.objects.definitions import is_library_name, is_of_library
 from pypto.frontend.places import trace_error
 from pypto.frontend.rewriting.checks import Finding, find_unsupported, finding_error
 from pypto.frontend.rewriting.code_objects import RUNTIME, instantiate
@@ -28,8 +31,6 @@ from pypto.frontend.tracing.reach import KERNEL_FRAME
 
 _MAX_CACHED = 512
 _MAX_NESTED = 50  # calls of one method inside of each other, of several objects
-LIBRARY_TYPES: set[type] = set()  # types that were found to be of the standard library, numpy, torch or this package
-_MAX_TYPES = 4096
 
 _GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -47,6 +48,7 @@ class _Refused:
         return finding_error(self.finding, self.source)
 
 
+_lock = threading.Lock()
 _cache: dict[tuple[types.CodeType, str], _Rewritten | _Refused | None] = {}
 
 
@@ -57,14 +59,7 @@ def is_library(value: Any) -> bool:
 
 def is_users(value: Any) -> bool:
     """Whether the class of an object is the user's own."""
-    kind = type(value)
-    if kind in LIBRARY_TYPES:
-        return False
-    if not is_library_name(kind.__module__):
-        return True
-    if len(LIBRARY_TYPES) < _MAX_TYPES:
-        LIBRARY_TYPES.add(kind)
-    return False
+    return not is_of_library(type(value))
 
 
 def is_users_code(value: Any) -> bool:
@@ -84,11 +79,14 @@ def is_lambda(function: types.FunctionType) -> bool:
 
 def _rewritten(function: types.FunctionType) -> _Rewritten | _Refused | None:
     key = (function.__code__, function.__code__.co_filename)
-    if key not in _cache:
+    with _lock:
+        if key in _cache:
+            return _cache[key]
+    made = _rewrite(function, EMPTY)
+    with _lock:
         while len(_cache) >= _MAX_CACHED:
             _cache.pop(next(iter(_cache)))
-        _cache[key] = _rewrite(function, EMPTY)
-    return _cache[key]
+        return _cache.setdefault(key, made)
 
 
 def _rewrite(function: types.FunctionType, live_at_end: Names) -> _Rewritten | _Refused | None:
@@ -116,6 +114,8 @@ def convert(function: types.FunctionType, owner: Any = None, *, is_special: bool
     rewritten = None
     if RUNTIME not in function.__code__.co_freevars and not runs_natively(function):
         rewritten = _rewritten(function)
+    if trace is not None and not isinstance(rewritten, tuple) and RUNTIME not in function.__code__.co_freevars:
+        watch_callees(trace, [function] if owner is None else [function, owner])
     if isinstance(rewritten, _Refused):
         return function if is_special else _guarded(function, rewritten, trace)
     if trace is not None:
@@ -192,6 +192,10 @@ def bind(
     source, code, metas = rewritten
     if trace is not None:
         trace.add_source(source)
+        if trace.outer is not None:
+            for each in passed_by(function, source.passed, trace.outer.package):
+                trace.outer.passed[each] = None
+                watch(trace, each)
     runtime = FunctionRuntime(source, metas, function, is_kernel=is_kernel)
     runtime.code, runtime.scopes = code, () if trace is None else tuple(trace.scopes)
     return instantiate(code, function, runtime)
@@ -217,6 +221,12 @@ def watch(trace: tracer.Trace, function: types.FunctionType) -> None:
             scope.watchers.add_function(function, frame_is_known=True)
     for snapshot in trace.operands:
         snapshot.add_function(function)
+
+
+def watch_callees(trace: tracer.Trace, values: Iterable[Any]) -> None:
+    """The same for all functions that ordinary Python may call when it is given values, or calls them."""
+    for function in callees_of(values, "" if trace.outer is None else trace.outer.package):
+        watch(trace, function)
 
 
 def refuse_kernel(function: Any) -> None:

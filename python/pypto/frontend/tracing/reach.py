@@ -9,7 +9,8 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pypto.frontend.objects.containers import Snapshot, snapshot_of, variables_of
+from pypto.frontend.objects.callees import variables_of
+from pypto.frontend.objects.containers import Snapshot, snapshot_of
 from pypto.frontend.objects.definitions import attributes_of
 from pypto.frontend.places import is_ours
 from pypto.frontend.rewriting.code_objects import RUNTIME
@@ -111,6 +112,8 @@ def reachable(live: Iterable[str] | None, function: types.FunctionType | None = 
 def snapshot_around(trace: Trace, frame: dict[str, Any], function: types.FunctionType) -> Snapshot:
     """Containers that a frame and its function can reach, and those of callers that may be one of them."""
     snapshot = snapshot_of(frame, function)
+    for each in () if trace.outer is None else trace.outer.passed:
+        snapshot.add_function(each)
     if trace.kin is not None:
         callers = Snapshot()
         for depth, caller in enumerate(list(_users(sys._getframe(1)))[1:]):

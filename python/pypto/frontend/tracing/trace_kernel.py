@@ -108,7 +108,8 @@ class PreparedKernel:
             if len(facts.prints) != prints:  # what was found otherwise goes by counters that outputs change
                 facts, prints = Facts(prints=facts.prints), len(facts.prints)
             trace, is_done = Trace(self.function.__name__, facts), False
-            trace.outer = Snapshot(arrays=False)
+            place, package = self.source.place(self.source.tree), (self.function.__module__ or "").partition(".")[0]
+            trace.outer = Snapshot(arrays=False, place=place, package=package)
             trace.outer.add_function(self.function)
             token = tracer.enter(trace)
             try:

@@ -1,0 +1,187 @@
+"""Objects of libraries with state that no attribute shows: random generators, files, buffers, context variables.
+
+How it is read, so that a change is seen, and how it is given back.
+"""
+
+from __future__ import annotations
+
+import array
+import contextvars
+import io
+import pickle
+import random
+import sys
+import types
+import zlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+Parts = list[tuple[Any, Any]]  # keys and elements
+_MAX_KEPT_BYTES = 1 << 20  # of larger buffers a checksum tells whether they change
+_UNSET = object()  # the value of a context variable that has none
+
+
+class Hidden(NamedTuple):
+    """What is done with the state of one kind of object."""
+
+    read: Callable[[Any], Parts]
+    put: Callable[[Any, Parts], bool]  # whether that was possible
+
+
+def _as_bytes(read: Callable[[Any], Any], put: Callable[[Any, Any], Any]) -> Hidden:
+    """Of objects that tell their state as a value and take it back."""
+
+    def put_parts(value: Any, parts: Parts) -> bool:
+        put(value, pickle.loads(parts[0][1]))
+        return True
+
+    return Hidden(lambda value: [("state", pickle.dumps(read(value)))], put_parts)
+
+
+def _buffered(value: Any) -> Parts:
+    if value.closed:
+        return [("contents", None), ("position", None)]
+    return [("contents", value.getvalue()), ("position", b"%d" % value.tell())]
+
+
+def _put_buffered(value: Any, parts: Parts) -> bool:
+    (_, held), (_, position) = parts
+    if held is None or value.closed:
+        return False
+    value.seek(0)
+    value.truncate()
+    value.write(held)
+    value.seek(int(position))
+    return True
+
+
+def _position(file: Any) -> Parts:
+    try:
+        return [("position", None if file.closed else b"%d" % file.tell())]
+    except (OSError, ValueError):  # a pipe, or a text that a loop reads
+        return [("position", None)]
+
+
+def _put_position(file: Any, parts: Parts) -> bool:
+    """What was written into a file stays there."""
+    position = parts[0][1]
+    if position is None or file.closed or file.writable():
+        return False
+    file.seek(int(position))
+    return True
+
+
+def _put_elements(value: Any, parts: Parts) -> bool:
+    del value[:]
+    value.frombytes(parts[0][1])
+    return True
+
+
+def _viewed(view: Any) -> Parts:
+    held = view.tobytes()
+    return [("contents", held if view.nbytes <= _MAX_KEPT_BYTES else b"%d" % zlib.crc32(held))]
+
+
+def _put_viewed(view: Any, parts: Parts) -> bool:
+    held = parts[0][1]
+    if view.nbytes <= _MAX_KEPT_BYTES and view.c_contiguous:
+        view.cast("B")[:] = held
+        return True
+    return False
+
+
+def _value_of(variable: contextvars.ContextVar[Any]) -> Parts:
+    try:
+        return [("value", variable.get())]
+    except LookupError:
+        return [("value", _UNSET)]
+
+
+def _put_value(variable: contextvars.ContextVar[Any], parts: Parts) -> bool:
+    if parts[0][1] is _UNSET:
+        return False
+    variable.set(parts[0][1])
+    return True
+
+
+_BUFFER, _FILE = Hidden(_buffered, _put_buffered), Hidden(_position, _put_position)
+_KINDS: dict[type, Hidden] = {
+    random.Random: _as_bytes(random.Random.getstate, random.Random.setstate),
+    array.array: Hidden(lambda value: [("contents", value.tobytes())], _put_elements),
+    memoryview: Hidden(_viewed, _put_viewed),
+    io.StringIO: _BUFFER,
+    io.BytesIO: _BUFFER,
+    io.TextIOWrapper: _FILE,
+    io.BufferedReader: _FILE,
+    io.BufferedWriter: _FILE,
+    io.BufferedRandom: _FILE,
+    io.FileIO: _FILE,
+    contextvars.ContextVar: Hidden(_value_of, _put_value),
+}
+_known_packages: set[str] = set()
+
+
+def _of_numpy(numpy_random: Any) -> dict[type, Hidden]:
+    def put_state(generator: Any, state: Any) -> None:
+        generator.bit_generator.state = state
+
+    def put_bits(generator: Any, state: Any) -> None:
+        generator.state = state
+
+    return {
+        numpy_random.Generator: _as_bytes(lambda value: value.bit_generator.state, put_state),
+        numpy_random.BitGenerator: _as_bytes(lambda value: value.state, put_bits),
+        numpy_random.RandomState: _as_bytes(
+            lambda value: value.get_state(legacy=False), lambda value, state: value.set_state(state)
+        ),
+    }
+
+
+def _of_torch(torch: Any) -> dict[type, Hidden]:
+    def read(generator: Any) -> Parts:
+        return [("state", generator.get_state().numpy().tobytes())]
+
+    def put(generator: Any, parts: Parts) -> bool:
+        generator.set_state(torch.frombuffer(bytearray(parts[0][1]), dtype=torch.uint8))
+        return True
+
+    return {torch.Generator: Hidden(read, put)}
+
+
+_PACKAGES: dict[str, Callable[[Any], dict[type, Hidden]]] = {"numpy.random": _of_numpy, "torch": _of_torch}
+_BEHIND: dict[str, Callable[[], Any]] = {  # generators that functions of a module use
+    "random": lambda: vars(random)["_inst"],
+    "numpy": lambda: vars(sys.modules["numpy.random"])["mtrand"]._rand,
+    "numpy.random": lambda: vars(sys.modules["numpy.random"])["mtrand"]._rand,
+    "torch": lambda: sys.modules["torch"].default_generator,
+    "torch.random": lambda: sys.modules["torch"].default_generator,
+}
+
+
+def know_packages() -> None:
+    """Adds the kinds of packages that have been imported."""
+    for name, kinds_of in _PACKAGES.items():
+        module = sys.modules.get(name)
+        if module is not None and name not in _known_packages:
+            _KINDS.update(kinds_of(module))
+            _known_packages.add(name)
+
+
+def hidden_in(kind: type) -> Hidden | None:
+    """What is done with the state of objects of a class, also of one that is derived from such a one."""
+    for base in kind.__mro__:
+        found = _KINDS.get(base)
+        if found is not None:
+            return found
+    return None
+
+
+def behind(value: Any) -> list[tuple[str, Any]]:
+    """The generator that the functions of a module use, or that one of torch does."""
+    if isinstance(value, types.ModuleType):
+        found = _BEHIND.get(value.__name__)
+    else:
+        module = getattr(value.__self__, "__module__", None)
+        is_of_torch = isinstance(module, str) and module.partition(".")[0] == "torch"
+        found = _BEHIND["torch"] if is_of_torch else None
+    return [] if found is None else [(" generator", found())]
