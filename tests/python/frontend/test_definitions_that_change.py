@@ -2,6 +2,8 @@
 
 import pytest
 from container_programs import follows, load, run
+from eager_kernels import check_afresh, module_of
+from eager_kernels import run as run_eager
 
 import pypto
 
@@ -69,3 +71,59 @@ def test_a_tensor_of_a_class_is_carried(tmp_path):
 def test_an_attribute_of_the_class_becomes_one_of_the_object(tmp_path, where, what):
     with pytest.raises(pypto.CompileError, match=rf"C \(its length went from 0 to 1\) changes in a .*{what}"):
         run(load(tmp_path, f"C = Counts()\n{where}\n    C.number = 5\nout[0:4] = x * C.number", MORE), 1)
+
+
+CODE = """
+def f(a=1, *, k=2):
+    return a + k
+
+def g(a=5, *, k=7):
+    return a * 10 + k
+
+def other(self, *more):
+    return 30
+
+class C:
+    def m(self):
+        return 3
+
+    @staticmethod
+    def s():
+        return 4
+
+    @property
+    def p(self):
+        return 5
+
+    def __add__(self, o):
+        return 6
+
+class D(C):
+    pass
+
+c, d = C(), D()
+
+def sets_code():
+    f.__code__ = g.__code__
+"""
+USE = "q = f() + c.m() * 100 + c.s() * 1000 + c.p * 10000 + (c + 1) * 7 + d.m() * 3"
+CHANGES = [
+    "f.__code__ = g.__code__", "f.__defaults__ = (9,)", "f.__kwdefaults__ = {'k': 11}", "f.__kwdefaults__['k'] = 13",
+    "sets_code()", "C.m = other", "C.s = staticmethod(g)", "C.p = property(other)", "C.__add__ = other",
+    "D.m = other", "setattr(C, 'm', other)", "type.__setattr__(C, 'm', other)", "C.m.__code__ = other.__code__",
+    "C.__call__ = other",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_code_that_the_kernel_changes(tmp_path, change):
+    start = f"{change}\n{USE}\nif n[0] > 1:\n    x = x + 1.0\nout[0:4] = x * q"
+    check_afresh(tmp_path, start, (2, 0), CODE)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("where", ["if n[0] > 1:", "for i in pypto.loop(n[0]):"])
+def test_code_changes_under_no_condition(tmp_path, change, where):
+    module = module_of(tmp_path, f"{where}\n    {change}\n{USE}\nout[0:4] = x * q", CODE)
+    with pytest.raises(pypto.PyptoError, match=r"\((a method|its code or a default value)\) changes in a|length went"):
+        run_eager(pypto.frontend.jit(module.kernel), (0, 0))

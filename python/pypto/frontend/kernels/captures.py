@@ -15,7 +15,8 @@ from pypto.frontend.kernels.arrays import Described, contents, described, is_num
 from pypto.frontend.kernels.reading import captured_values, is_installed_file, is_own_module, namespace, reading_of
 from pypto.frontend.kernels.tensor_reads import contents_of
 from pypto.frontend.objects.definitions import slots_of
-from pypto.frontend.objects.parts import UNSET, VIEWS
+from pypto.frontend.objects.hidden import UNSET
+from pypto.frontend.objects.parts import VIEWS
 from pypto.frontend.tracing import helpers
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))

@@ -20,7 +20,8 @@ from pypto.frontend.kernels.arrays import bytes_of_tensor, described, is_array, 
 from pypto.frontend.kernels.options import KernelOptions
 from pypto.frontend.kernels.tensor_reads import Reads
 from pypto.frontend.objects import definitions
-from pypto.frontend.objects.parts import UNSET, VIEWS
+from pypto.frontend.objects.hidden import UNSET
+from pypto.frontend.objects.parts import VIEWS
 from pypto.frontend.tracing import helpers
 
 _MAX_GUARDS = 4096

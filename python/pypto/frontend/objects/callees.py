@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import functools
+import glob
 import os
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -13,7 +15,6 @@ from pypto.frontend.objects.definitions import is_code, is_library_name, is_of_l
 
 _BY_TEXT = frozenset({"globals", "exec", "eval"})
 _HOLDERS = (list, tuple, dict, collections.defaultdict)
-_INSTALLED = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 _MAX_HELD = 1024  # elements of a container that are looked at
 _CALLED = (types.FunctionType, types.MethodType, functools.partial, *_HOLDERS)
 
@@ -99,12 +100,22 @@ def callees_of(values: Iterable[Any], package: str = "") -> list[types.FunctionT
     return found
 
 
+@functools.lru_cache(maxsize=1024)
+def _is_installed(package: str) -> bool:
+    """Whether a package lies where packages are installed."""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    if not file:
+        return False
+    path = os.path.dirname(os.path.dirname(file) if os.path.basename(file) == "__init__.py" else file)
+    return bool(glob.glob(os.path.join(glob.escape(path), "*.dist-info")))
+
+
 def _is_own(function: types.FunctionType, package: str) -> bool:
     module: Any = function.__module__
     if is_library_name(module) or not isinstance(module, str):
         return False
-    is_installed = any(name in function.__code__.co_filename for name in _INSTALLED)
-    return not is_installed or (package != "" and module.partition(".")[0] == package)
+    root = module.partition(".")[0]
+    return root == package or not _is_installed(root)
 
 
 def special_methods_of(kind: type) -> list[types.FunctionType]:

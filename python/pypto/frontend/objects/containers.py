@@ -16,7 +16,8 @@ from pypto.errors import PyptoError
 from pypto.frontend.kernels.arrays import mark_of, unseen
 from pypto.frontend.objects import restoring
 from pypto.frontend.objects.callees import callees_of, defaults_of, special_methods_of, variables_of
-from pypto.frontend.objects.definitions import LIBRARY_TYPES, is_of_library, package_of, put_attribute
+from pypto.frontend.objects.code_of import CodeOf
+from pypto.frontend.objects.definitions import LIBRARY_TYPES, is_library_name, is_of_library, package_of, put_attribute
 from pypto.frontend.objects.hidden import hidden_in, know_packages
 from pypto.frontend.objects.parts import (
     ARRAYS,
@@ -57,6 +58,7 @@ class Snapshot:
         self._copies: list[tuple[Any, Any, bytes | None, str]] = []
         self._seen: dict[int, tuple[Any, list[tuple[Any, Any]], str]] = {}
         self._functions: dict[types.FunctionType, list[tuple[str, Any]] | None] = {}  # and their variables
+        self._code: list[CodeOf] = []  # of functions and classes
         self._kinds: set[type] = set()  # whose classes were looked at
         self.passed: dict[types.FunctionType, None] = {}  # functions that the kernel may give to others, in order
         self.owner: Any = None  # the FunctionRuntime whose loop or branch has made the snapshot
@@ -72,6 +74,8 @@ class Snapshot:
             if kind is types.FunctionType:
                 self._seen[id(item)] = (item, parts_of(item) or [], name)
                 self._add_captured(item, name, stack)
+                if not is_library_name(item.__module__):
+                    self._code.append(CodeOf(item, name))
                 continue
             is_array = not self._arrays and kind not in BUILT_IN and package_of(kind) in ARRAYS
             if is_array and hidden_in(kind) is None:
@@ -84,6 +88,7 @@ class Snapshot:
                 stack.append((kind, kind.__name__))
             if kind not in LEADS_NOWHERE:
                 if isinstance(item, type) and not is_of_library(item):
+                    self._code.append(CodeOf(item, name))
                     self._add_special_methods(item)
                 stack += [(element, name + step) for step, element in inner_of(item)]
             if parts is None:
@@ -204,6 +209,9 @@ class Snapshot:
         for item, kind, _ in self._classes:
             if type(item) is not kind:
                 object.__setattr__(item, "__class__", kind)
+        for code in self._code:
+            if code.has_changed():
+                code.restore()
         with unseen():
             for value, copy, mark, path in self._copies:
                 if copy is not None:
@@ -236,6 +244,10 @@ class Snapshot:
         for item, kind, path in self._classes:
             if type(item) is not kind:
                 yield Change(f"{path}.__class__", item)
+        for code in self._code:
+            if code.has_changed():
+                what = "a method" if isinstance(code.of, type) else "its code or a default value"
+                yield Change(f"{code.path} ({what})", code.of)
         for function, variables in self._functions.items():
             if variables is None:
                 continue

@@ -95,7 +95,12 @@ def _same_or_equal(a: Any, b: Any, *, is_key: bool = False) -> Any:
     for one, other in ((a, b), (b, a)):
         if isinstance(one, SymbolicScalar) and _is_no_number(other):
             return False
-    found = equal(a, b)
+    if not (is_users(a) or is_users(b)):
+        found = equal(a, b)
+        return found if isinstance(found, SymbolicScalar) else bool(found)
+    from pypto.frontend.objects.operators import binary, condition
+
+    found = condition(binary("Eq", a, b))
     return found if isinstance(found, SymbolicScalar) else bool(found)
 
 

@@ -26,6 +26,9 @@ _PLAIN_SETTERS = (object.__setattr__, object.__delattr__)
 _ONLY_SET = frozenset({"append", "insert", "pop", "popitem", "clear", "reverse", "setdefault", "__setitem__"})
 
 
+_COMPARE = frozenset({"count", "index", "remove"})  # methods of lists that compare elements
+
+
 class _Put(NamedTuple):
     """An element of another container that takes a value under a condition."""
 
@@ -65,9 +68,11 @@ def watched(trace: Trace, function: Any, *, calls_traced: bool = False) -> Any:
     is_own = kind is not functools.partial and is_users_code(plain)
     if is_own and isinstance(plain, types.FunctionType) and RUNTIME in plain.__code__.co_freevars:
         return function
-    owner = function.__self__ if isinstance(function, types.BuiltinMethodType) else None
+    owner: Any = function.__self__ if isinstance(function, types.BuiltinMethodType) else None
     is_method = type(owner) in (list, dict)
-    if any(function is each for each in _OF_THE_FRAME) or (is_method and function.__name__ not in CHANGERS):
+    only_compares = is_method and function.__name__ in _COMPARE
+    is_plain = is_method and function.__name__ not in CHANGERS and not only_compares
+    if is_plain or any(function is each for each in _OF_THE_FRAME):
         return function
     if not is_own and (getattr(function, "__module__", None) or "").partition(".")[0] == "pypto":
         return function
@@ -77,7 +82,9 @@ def watched(trace: Trace, function: Any, *, calls_traced: bool = False) -> Any:
     def call(*arguments: Any, **keywords: Any) -> Any:
         result = function(*arguments, **keywords)
         given = (*arguments, *keywords.values())
-        calls_back = not only_sets and (is_own or any(_may_call(each, calls_traced) for each in given))
+        if only_compares and not any(map(is_users, (*given, *(owner or ())))):
+            return result
+        calls_back = not only_sets and (is_own or only_compares or any(_may_call(each, calls_traced) for each in given))
         if calls_back or not is_harmless:
             settle(trace, None, None, follows=not calls_back)
         return result

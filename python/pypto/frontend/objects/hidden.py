@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 Parts = list[tuple[Any, Any]]  # keys and elements
 _MAX_KEPT_BYTES = 1 << 20  # of larger buffers a checksum tells whether they change
-_UNSET = object()  # the value of a context variable that has none
+UNSET = object()  # the value of a context variable that has none
 
 
 class Hidden(NamedTuple):
@@ -94,11 +94,11 @@ def _value_of(variable: contextvars.ContextVar[Any]) -> Parts:
     try:
         return [("value", variable.get())]
     except LookupError:
-        return [("value", _UNSET)]
+        return [("value", UNSET)]
 
 
 def _put_value(variable: contextvars.ContextVar[Any], parts: Parts) -> bool:
-    if parts[0][1] is _UNSET:
+    if parts[0][1] is UNSET:
         return False
     variable.set(parts[0][1])
     return True

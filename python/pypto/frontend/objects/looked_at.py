@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -37,8 +36,6 @@ def stands_for(function: Any, run: Any = None) -> Callable[..., Any] | None:
             return _of_objects(run, f"{function.__name__}()") if function.__name__ in _METHODS else run
         if function in _EXTREMA:
             return _EXTREMA[function]
-        if function in (builtins.any, builtins.all):
-            return _any_of if function is builtins.any else _all_of
         if function in _IDENTITIES:
             return _of_objects(function, _IDENTITIES[function])
     elif type(function) is not type:
@@ -63,19 +60,3 @@ def _of_objects(function: Callable[..., Any], what: str) -> Callable[..., Any]:
         return function(*arguments, **keywords)
 
     return looks
-
-
-def _folded(builtin: Callable[..., bool], operation: Callable[[Any, Any], Any], values: Any) -> Any:
-    """`any` or `all` of what is known already; of other iterables as Python does it."""
-    if not isinstance(values, list | tuple) or not any(isinstance(value, symbolic.SymbolicScalar) for value in values):
-        return builtin(values)
-    conditions = [value != 0 if isinstance(value, symbolic.SymbolicScalar) else bool(value) for value in values]
-    return functools.reduce(operation, conditions)
-
-
-def _any_of(values: Any) -> Any:
-    return _folded(builtins.any, lambda a, b: a | b, values)
-
-
-def _all_of(values: Any) -> Any:
-    return _folded(builtins.all, lambda a, b: a & b, values)

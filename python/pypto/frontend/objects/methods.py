@@ -1,4 +1,4 @@
-"""Operators, items, attributes, loops and `with` on objects of the user: their methods are traced as helpers are.
+"""Items, attributes, loops and `with` on objects of the user: their methods are traced as helpers are.
 
 Where such a method is not written in Python, or holds what kernels cannot hold, it runs as Python runs it, and what it
 has changed in containers is looked at behind it.
@@ -14,160 +14,20 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from pypto.frontend.objects import following
+from pypto.frontend.objects import following, looked_at
 from pypto.frontend.objects.definitions import LIBRARY_TYPES
-from pypto.frontend.objects.equality import contains, contains_not, equal, is_generated, unequal
+from pypto.frontend.objects.operators import binary, condition, natively
 from pypto.frontend.symbolic import SymbolicScalar
-from pypto.frontend.tracing.calls import BUILTINS, called, method
+from pypto.frontend.tracing.calls import BUILTINS, called, held_by, is_written, method, with_functions
 from pypto.frontend.tracing.helpers import is_users
 from pypto.frontend.tracing.tracer import current
 
 _MISSING = object()
+_CONVERSIONS: dict[int, Any] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 _PLAIN = (  # descriptors that run no code of the user
     types.FunctionType, types.MemberDescriptorType, types.GetSetDescriptorType, staticmethod, classmethod,
     types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType, type,
 )  # fmt: skip
-_OPERATORS: dict[str, tuple[Any, str]] = {
-    "Add": (operator.add, "+"),
-    "Sub": (operator.sub, "-"),
-    "Mult": (operator.mul, "*"),
-    "MatMult": (operator.matmul, "@"),
-    "Div": (operator.truediv, "/"),
-    "FloorDiv": (operator.floordiv, "//"),
-    "Mod": (operator.mod, "%"),
-    "Pow": (operator.pow, "**"),
-    "LShift": (operator.lshift, "<<"),
-    "RShift": (operator.rshift, ">>"),
-    "BitAnd": (operator.and_, "&"),
-    "BitOr": (operator.or_, "|"),
-    "BitXor": (operator.xor, "^"),
-    "Eq": (equal, "=="),
-    "NotEq": (unequal, "!="),
-    "Lt": (operator.lt, "<"),
-    "LtE": (operator.le, "<="),
-    "Gt": (operator.gt, ">"),
-    "GtE": (operator.ge, ">="),
-    "In": (contains, "in"),
-    "NotIn": (contains_not, "not in"),
-}
-_METHODS = {
-    "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "FloorDiv": "floordiv",
-    "Mod": "mod", "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitAnd": "and", "BitOr": "or", "BitXor": "xor",
-}  # fmt: skip
-_COMPARISONS = {
-    "Eq": ("eq", "eq"), "NotEq": ("ne", "ne"), "Lt": ("lt", "gt"), "LtE": ("le", "ge"), "Gt": ("gt", "lt"),
-    "GtE": ("ge", "le"),
-}  # fmt: skip
-_IN_PLACE = {
-    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "MatMult": operator.imatmul,
-    "Div": operator.itruediv, "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow,
-    "LShift": operator.ilshift, "RShift": operator.irshift, "BitAnd": operator.iand, "BitOr": operator.ior,
-    "BitXor": operator.ixor,
-}  # fmt: skip
-_SEQUENCES = (list, tuple, str, bytes, bytearray)
-
-
-def natively(function: Any, *arguments: Any) -> Any:
-    """A call that runs code of the user as ordinary Python; what it has changed is looked at behind it."""
-    result = function(*arguments)
-    trace = current()
-    if trace is not None and trace.kin is not None:
-        following.settle(trace, None, None, follows=False)
-    return result
-
-
-# Operators.
-
-
-def binary(name: str, a: Any, b: Any) -> Any:
-    """`a + b` and the other operators of two operands, comparisons too."""
-    if (type(a) in LIBRARY_TYPES and type(b) in LIBRARY_TYPES) or not (is_users(a) or is_users(b)):
-        return _OPERATORS[name][0](a, b)
-    if name in ("In", "NotIn"):
-        return _contains(name, a, b)
-    if name in ("Eq", "NotEq") and is_generated(type(a)):
-        return _OPERATORS[name][0](a, b)
-    if name in _COMPARISONS:
-        left, right = (f"__{each}__" for each in _COMPARISONS[name])
-    else:
-        left, right = f"__{_METHODS[name]}__", f"__r{_METHODS[name]}__"
-    words = {left, right, "__eq__"} if name == "NotEq" else {left, right}
-    if not any(isinstance(getattr(type(x), each, None), types.FunctionType) for x in (a, b) for each in words):
-        return natively(_OPERATORS[name][0], a, b)
-    return _by_methods(name, (a, left), (b, right))
-
-
-def _by_methods(name: str, one: tuple[Any, str], other: tuple[Any, str]) -> Any:
-    """As Python tries them: the class of the right operand first where it is derived from that of the left one."""
-    (a, left), (b, right) = one, other
-    tries = [(a, left, b), (b, right, a)]
-    is_comparison = name in _COMPARISONS
-    if type(a) is type(b) and not is_comparison:
-        tries = tries[:1]
-    elif (
-        type(b) is not type(a)
-        and isinstance(b, type(a))
-        and (is_comparison or getattr(type(b), right, None) is not getattr(type(a), right, None))
-    ):
-        tries = tries[::-1]
-    if isinstance(a, _SEQUENCES) and not is_users(a) and not is_comparison:  # they join or repeat when all else fails
-        tries = tries[::-1]
-    for value, word, operand in tries:
-        found: Any = getattr(type(value), word, None)
-        is_opposite = found is object.__ne__ and isinstance(type(value).__eq__, types.FunctionType)
-        found = type(value).__eq__ if is_opposite else found
-        result: Any = (
-            NotImplemented if found is None else called(types.MethodType(found, value), is_special=True)(operand)
-        )
-        if result is not NotImplemented:
-            return _opposite(condition(result)) if is_opposite else result
-    if name in ("Eq", "NotEq"):
-        return (a is b) == (name == "Eq")
-    symbol, kinds = _OPERATORS[name][1], f"'{type(a).__name__}' and '{type(b).__name__}'"
-    if is_comparison:
-        raise TypeError(f"'{symbol}' not supported between instances of {kinds}")
-    raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}")
-
-
-def in_place(name: str, a: Any, b: Any) -> Any:
-    """`a += b` and its like: the new value of a."""
-    if not is_users(a) and not is_users(b):
-        return _IN_PLACE[name](a, b)  # type: ignore[no-untyped-call]
-    found = method(type(a), f"__i{_METHODS[name]}__", a) if is_users(a) else None
-    if found is not None:
-        result = found(b)
-        if result is not NotImplemented:
-            return result
-    elif not is_users(a) or hasattr(type(a), f"__i{_METHODS[name]}__"):
-        return natively(_IN_PLACE[name], a, b)
-    return binary(name, a, b)
-
-
-def _contains(name: str, a: Any, b: Any) -> Any:
-    found = method(type(b), "__contains__", b) if is_users(b) else None
-    if found is None:
-        return natively(_OPERATORS[name][0], a, b)
-    result = condition(found(a))
-    result = result if isinstance(result, SymbolicScalar) else bool(result)
-    return result if name == "In" else _opposite(result)
-
-
-def _opposite(result: Any) -> Any:
-    return ~result if isinstance(result, SymbolicScalar) else not result
-
-
-def condition(value: Any) -> Any:
-    """What stands for an object of the user in a condition."""
-    if is_users(value):
-        for name in ("__bool__", "__len__"):
-            found = method(type(value), name, value)
-            if found is not None:
-                return found()
-            if hasattr(type(value), name):
-                break
-    return value
-
-
 # Items and attributes.
 
 
@@ -218,13 +78,6 @@ def _by_method(of: _User, name: str, plain: Any, *arguments: Any) -> Any:
     return natively(plain, value, *arguments) if found is None else found(*arguments)
 
 
-def _held_by_class(kind: type, name: str) -> Any:
-    for each in kind.__mro__:
-        if name in each.__dict__:
-            return each.__dict__[name]
-    return _MISSING
-
-
 def _attributes(value: Any) -> dict[str, Any]:
     try:
         held = object.__getattribute__(value, "__dict__")
@@ -237,12 +90,20 @@ def _attribute(value: Any, name: str) -> Any:
     kind: Any = type(value)
     if kind.__getattribute__ is not object.__getattribute__:
         return natively(getattr, value, name)
-    own = _held_by_class(kind, name)
+    if not is_written(kind, "__getattr__"):
+        has_other = held_by(kind, "__getattr__") is not None
+        return natively(getattr, value, name) if has_other else _found_attribute(value, kind, name)
+    try:
+        return _found_attribute(value, kind, name)
+    except AttributeError:
+        return method(kind, "__getattr__", value)(name)
+
+
+def _found_attribute(value: Any, kind: type, name: str) -> Any:
+    """An attribute that `__getattr__` need not make."""
+    own = held_by(kind, name, _MISSING)
     if type(own) is property and isinstance(own.fget, types.FunctionType):
         return called(types.MethodType(own.fget, value), is_special=True)()
-    if own is _MISSING and name not in _attributes(value):
-        found = method(kind, "__getattr__", value)
-        return getattr(value, name) if found is None else found(name)
     if (
         isinstance(own, functools.cached_property)
         and name not in _attributes(value)
@@ -251,8 +112,8 @@ def _attribute(value: Any, name: str) -> Any:
         made = _attributes(value)[name] = called(types.MethodType(own.func, value), is_special=True)()
         return made
     if own is _MISSING or isinstance(own, _PLAIN) or not hasattr(type(own), "__get__"):
-        return getattr(value, name)
-    return natively(getattr, value, name)
+        return object.__getattribute__(value, name)
+    return natively(object.__getattribute__, value, name)
 
 
 def _change_attribute(value: Any, by: str, plain: Any, name: str, *new: Any) -> None:
@@ -261,7 +122,7 @@ def _change_attribute(value: Any, by: str, plain: Any, name: str, *new: Any) -> 
     if found is not None:
         found(name, *new)
         return
-    own = _held_by_class(kind, name)
+    own = held_by(kind, name, _MISSING)
     accessor = getattr(own, "fset" if new else "fdel", None) if type(own) is property else None
     if isinstance(accessor, types.FunctionType):
         called(types.MethodType(accessor, value), is_special=True)(*new)
@@ -363,7 +224,131 @@ def _abs(value: Any) -> Any:
     return abs(value) if found is None else found()
 
 
-BUILTINS.update({getattr: _getattr, setattr: _setattr, delattr: _delattr, len: _len, next: _next, abs: _abs})
+def _hasattr(value: Any, name: str) -> bool:
+    if not is_users(value):
+        looks: Any = looked_at.stands_for(hasattr)
+        return bool(looks(value, name))
+    try:
+        getattr(user(value), name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _folded(builtin: Any, values: Any) -> Any:
+    """`any` or `all`, which look at the elements of a list or tuple that only the running kernel knows as well."""
+    result: Any = builtin is all
+    is_listed = isinstance(values, list | tuple)
+    for value in values:
+        found = condition(value)
+        if is_listed and isinstance(found, SymbolicScalar) and not found.is_concrete():
+            found = found != 0
+            result = found if isinstance(result, bool) else result | found if builtin is any else result & found
+        elif bool(found) is (builtin is any):
+            return bool(found)
+    return result
+
+
+def _extreme(builtin: Any) -> Any:
+    """`max` or `min`, which may call a function or compare objects."""
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], list | tuple) else arguments
+        if keywords.get("key") is None and not any(map(is_users, values)):
+            looks: Any = looked_at.stands_for(builtin)
+            return looks(*arguments, **keywords)
+        return natively(functools.partial(with_functions, builtin, **keywords), *arguments)
+
+    return run
+
+
+def _sum(values: Any, /, start: Any = 0) -> Any:
+    values = values if isinstance(values, list | tuple) else list(values)
+    if not any(map(is_users, (start, *values))):
+        return sum(values, start)
+    return functools.reduce(functools.partial(binary, "Add"), values, start)
+
+
+BUILTINS.update(
+    {
+        getattr: _getattr, setattr: _setattr, delattr: _delattr, hasattr: _hasattr, len: _len, next: _next, abs: _abs,
+        any: functools.partial(_folded, any), all: functools.partial(_folded, all), sum: _sum,
+        max: _extreme(max), min: _extreme(min),
+    }
+)  # fmt: skip
+
+
+# Texts.
+
+
+def _text(value: Any, word: str) -> str:
+    """What `str`, `repr` or `ascii` gives for an object of the user."""
+    kind = type(value)
+    if word == "__str__" and held_by(kind, word) is object.__str__:
+        word = "__repr__"
+    found = method(kind, word, value)
+    made = natively(str if word == "__str__" else repr, value) if found is None else found()
+    if not isinstance(made, str):
+        raise TypeError(f"{word} returned non-string (type {type(made).__name__})")
+    return made
+
+
+def _format(value: Any, form: Any = "") -> Any:
+    kind = type(value)
+    if held_by(kind, "__format__") is object.__format__ and form == "":
+        return _text(value, "__str__")
+    found = method(kind, "__format__", value)
+    return natively(format, value, form) if found is None else found(form)
+
+
+def _known(found: Any) -> Any:
+    return found if isinstance(found, SymbolicScalar) else bool(found)
+
+
+_TEXTS: dict[Any, Any] = {
+    str: lambda value: _text(value, "__str__"),
+    repr: lambda value: _text(value, "__repr__"),
+    ascii: lambda value: ascii(_Text(_text(value, "__repr__"))),
+    format: _format,
+    bool: lambda value: _known(condition(value)),
+}
+
+
+class _Text(str):
+    """A text that is its own `repr`."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _of_text(builtin: Any) -> Any:
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if arguments and is_users(arguments[0]) and not isinstance(arguments[0], bytes | bytearray):
+            return _TEXTS[builtin](*arguments)
+        looks: Any = looked_at.stands_for(builtin) or builtin
+        return looks(*arguments, **keywords)
+
+    return run
+
+
+BUILTINS.update({each: _of_text(each) for each in _TEXTS})
+
+
+class _Shown:
+    """An object of the user in an f-string."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __format__(self, form: str) -> str:
+        return str(_format(self._value, form))
+
+
+def shown(value: Any, conversion: int) -> Any:
+    """What an f-string shows in the place of a value, converted."""
+    if not is_users(value):
+        return value if conversion < 0 else _CONVERSIONS[conversion](value)
+    return _Shown(value) if conversion < 0 else _TEXTS[_CONVERSIONS[conversion]](value)
 
 
 # Elements as targets of comprehensions, where no statement can set them.

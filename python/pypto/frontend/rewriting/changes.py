@@ -17,6 +17,10 @@ class InPlace(ast.BinOp):
     """What an augmented assignment sets its target to, of the old value and the operand."""
 
 
+class Holds(ast.UnaryOp):
+    """Whether a value counts as true, which is asked once."""
+
+
 def is_operation(node: ast.Call) -> bool:
     """Whether a call is one of pypto, which changes no container."""
     function = node.func

@@ -16,7 +16,7 @@ import copy
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pypto.frontend.rewriting.changes import InPlace, bound_anywhere, is_operation
+from pypto.frontend.rewriting.changes import Holds, InPlace, bound_anywhere, is_operation
 from pypto.frontend.rewriting.liveness import stores_of
 
 _Made = TypeVar("_Made", bound=ast.AST)
@@ -265,6 +265,39 @@ def own_names(function: ast.FunctionDef) -> set[str]:
     return arguments | set(stores_of(list(function.body)))
 
 
+def holds(node: ast.expr) -> ast.expr:
+    """A condition of which nothing but its truth is used, where that of each operand is asked once."""
+    if isinstance(node, ast.BoolOp):
+        node.values = [holds(value) for value in node.values]
+        return node
+    is_condition = isinstance(node, Holds | ast.Compare | ast.Constant) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    )
+    return node if is_condition else _at(Holds(ast.Not(), node), node)
+
+
+class _Conditions(ast.NodeVisitor):
+    """Finds the conditions of which nothing but the truth is used."""
+
+    def _tested(self, node: ast.If | ast.While | ast.Assert | ast.IfExp) -> None:
+        self.generic_visit(node)
+        if isinstance(node.test, ast.BoolOp):
+            node.test = holds(node.test)
+
+    visit_If = visit_While = visit_Assert = visit_IfExp = _tested
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BoolOp):
+            node.operand = holds(node.operand)
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        self.generic_visit(node)
+        node.ifs = [holds(each) for each in node.ifs]
+
+
 def hoist(function: ast.FunctionDef) -> None:
     """Rewrites the statements of a function, without those of functions in it."""
+    for statement in function.body:
+        _Conditions().visit(statement)
     function.body = _Hoisting(own_names(function)).block(function.body)

@@ -24,9 +24,9 @@ import copy
 import types
 from dataclasses import dataclass, field
 
-from pypto.frontend.rewriting.changes import asks_for_none, given_to, is_operation, may_write
+from pypto.frontend.rewriting.changes import Holds, asks_for_none, given_to, is_operation, may_write
 from pypto.frontend.rewriting.code_objects import MADE, RUNTIME, find, named, owner_of_private_names
-from pypto.frontend.rewriting.hoisting import hoist, own_names
+from pypto.frontend.rewriting.hoisting import hoist, holds, own_names
 from pypto.frontend.rewriting.liveness import EMPTY, FlowNames, Liveness, Names, Paths, loads_of
 from pypto.frontend.rewriting.returns import without_conditional_returns
 from pypto.frontend.rewriting.rewrite_objects import elements_in
@@ -216,6 +216,9 @@ class _Rewriter(Stores):
         """A condition of operands that bind names where no statement can be made of them."""
         return self._located(self._call(RUNTIME, "known", condition), condition)
 
+    def visit_Holds(self, node: Holds) -> ast.expr:
+        return self._located(self._call(RUNTIME, "holds", self.visit(node.operand)), node)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if self._binds(*node.values[1:]):
             self.generic_visit(node)
@@ -267,6 +270,7 @@ class _Rewriter(Stores):
         if isinstance(node.func, ast.Name) and node.func.id in {"any", "all"} and len(node.args) == 1:
             values = node.args[0]
             if isinstance(values, ast.GeneratorExp) and not self._binds(values.elt):
+                values.elt = holds(values.elt)
                 key = self._operands_meta(values.elt, [values.elt])
                 self.generic_visit(node)
                 values.elt = self._operand(values.elt, key)

@@ -85,6 +85,13 @@ class ObjectUses(Builder):
             return node
         return self._located(self._call(RUNTIME, "each", node), node)
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        self.generic_visit(node)
+        conversion = ast.Constant(node.conversion)
+        node.value = self._located(self._call(RUNTIME, "shown", node.value, conversion), node.value)
+        node.conversion = -1
+        return node
+
     def visit_Starred(self, node: ast.Starred) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):

@@ -64,25 +64,44 @@ def _parameters_of(function: Any) -> tuple[tuple[str, ...], Collection[str]]:
 
 
 def _watched(trace: Any, found: Any) -> Any:
-    calls_traced = type(found) is functools.partial and found.func is _with_functions
+    calls_traced = type(found) is functools.partial and found.func is with_functions
     return following.watched(trace, found, calls_traced=calls_traced)
+
+
+def held_by(kind: type, name: str, otherwise: Any = None) -> Any:
+    """What a class or one of its bases holds by a name, as it is held there."""
+    for each in kind.__mro__:
+        if name in each.__dict__:
+            return each.__dict__[name]
+    return otherwise
+
+
+def is_written(kind: type, name: str) -> bool:
+    """Whether a special method of a class is written in Python."""
+    held = held_by(kind, name)
+    return isinstance(held.__func__ if isinstance(held, staticmethod | classmethod) else held, types.FunctionType)
 
 
 def method(kind: type, name: str, value: Any) -> Any:
     """What is called for a special method of an object; None where the class of the user has none written in Python."""
-    found = getattr(kind, name, None)
-    return called(types.MethodType(found, value), is_special=True) if isinstance(found, types.FunctionType) else None
+    if not is_written(kind, name):
+        return None
+    held = held_by(kind, name)
+    if isinstance(held, staticmethod):
+        return called(held.__func__, is_special=True)
+    function, owner = (held.__func__, kind) if isinstance(held, classmethod) else (held, value)
+    return called(types.MethodType(function, owner), is_special=True)
 
 
 def _traced(function: Any, is_special: bool = False) -> Any:
     kind = type(function)
     if kind is types.FunctionType:
-        return helpers.convert(function)
+        return helpers.convert(function, is_special=is_special)
     if kind is types.MethodType and isinstance(function.__func__, types.FunctionType):
         converted = helpers.convert(function.__func__, function.__self__, is_special=is_special)
         return function if converted is function.__func__ else types.MethodType(converted, function.__self__)
-    if kind is types.BuiltinFunctionType:
-        known = BUILTINS.get(function) if function.__self__ is builtins else None
+    if kind is type or (kind is types.BuiltinFunctionType and function.__self__ is builtins):
+        known = BUILTINS.get(function)
         if known is not None:
             return known
     instead = None if looked_at.is_of_container(function) else looked_at.stands_for(function)
@@ -94,9 +113,9 @@ def _traced(function: Any, is_special: bool = False) -> Any:
     if isinstance(function, type) and not helpers.is_library(function):
         return _constructor(function)
     if any(function is each for each in _WITH_FUNCTIONS) or _is_sort(function):
-        return functools.partial(_with_functions, function)
-    run = kind.__call__ if callable(function) and helpers.is_users(function) else None
-    return _traced(types.MethodType(run, function), True) if isinstance(run, types.FunctionType) else function
+        return functools.partial(with_functions, function)
+    run = method(kind, "__call__", function) if helpers.is_users(function) else None
+    return function if run is None else run
 
 
 def _is_sort(function: Any) -> bool:
@@ -104,7 +123,7 @@ def _is_sort(function: Any) -> bool:
     return is_method and isinstance(function.__self__, list)
 
 
-def _with_functions(function: Any, *arguments: Any, **keywords: Any) -> Any:
+def with_functions(function: Any, *arguments: Any, **keywords: Any) -> Any:
     """A call of the standard library, with functions among the arguments that are traced when they are called."""
     given = [_traced_later(each) for each in arguments]
     return function(*given, **{name: _traced_later(each) for name, each in keywords.items()})

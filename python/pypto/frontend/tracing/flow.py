@@ -8,8 +8,7 @@ import types
 from typing import Any
 
 from pypto.errors import PyptoError
-from pypto.frontend.objects import following, methods
-from pypto.frontend.objects.definitions import LIBRARY_TYPES
+from pypto.frontend.objects import following, methods, operators
 from pypto.frontend.objects.structures import owner
 from pypto.frontend.places import Place, syntax_error, trace_error
 from pypto.frontend.rewriting.rewrite import FlowMeta
@@ -105,16 +104,14 @@ class FunctionRuntime:
     def if_(self, key: int, condition: Any, frame: dict[str, Any]) -> BranchFlow | ConcreteBranch:
         """The two branches of an `if` statement."""
         self.settle_all()
-        if type(condition) not in LIBRARY_TYPES:
-            condition = methods.condition(condition)
+        condition = operators.condition(condition)
         if isinstance(condition, SymbolicScalar) and not condition.is_concrete():
             return BranchFlow(self, self.metas[key], condition, frame)
         return branches.TAKEN if logic.truth(condition) else branches.SKIPPED
 
     def truth(self, word: str, condition: Any) -> bool:
         """The condition of a `while` or `assert`, which must be known while tracing."""
-        if type(condition) not in LIBRARY_TYPES:
-            condition = methods.condition(condition)
+        condition = operators.condition(condition)
         if isinstance(condition, SymbolicScalar) and not condition.is_concrete():
             instead = (
                 "use `for i in pypto.loop(...)` for repetitions and `if` for conditions of the running kernel"
@@ -151,15 +148,15 @@ class FunctionRuntime:
     and_, or_, compare, select = logic.all_of, logic.any_of, logic.compare, logic.select
     compare_two, quantified = staticmethod(logic.compare_two), logic.quantified
     call, call_given = staticmethod(calls.called), staticmethod(calls.called_with_names)
-    binary, in_place = staticmethod(methods.binary), staticmethod(methods.in_place)
+    binary, in_place = staticmethod(operators.binary), staticmethod(operators.in_place)
     user, each, managed = staticmethod(methods.user), staticmethod(methods.each), staticmethod(methods.managed)
     put_item, put_attribute = staticmethod(methods.put_item), staticmethod(methods.put_attribute)
+    shown, holds = staticmethod(methods.shown), staticmethod(logic.holds)
     slice = builtins.slice
 
     def not_(self, value: Any) -> Any:
         """`not value`."""
-        if type(value) not in LIBRARY_TYPES:
-            value = methods.condition(value)
+        value = operators.condition(value)
         if isinstance(value, SymbolicScalar) and not value.is_concrete():
             return ~value
         return not logic.truth(value)

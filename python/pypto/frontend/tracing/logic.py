@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto.frontend import symbolic
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
-from pypto.frontend.objects.methods import binary
+from pypto.frontend.objects.operators import binary
+from pypto.frontend.objects.operators import condition as condition_of
 from pypto.frontend.objects.sameness import is_not_same, is_same
 from pypto.frontend.objects.structures import are_alike
 from pypto.frontend.places import trace_error
@@ -51,12 +52,31 @@ def truth(condition: Any) -> bool:
     return bool(condition)
 
 
+def holds(value: Any) -> Any:
+    """Whether a value counts as true: known, or a condition of the running kernel."""
+    found = condition_of(value)
+    return found if is_symbolic(found) else truth(found)
+
+
+def _left(value: Any) -> Any:
+    """The same for a left operand of `and` or `or`, which is the value of both where nothing follows it."""
+    found = holds(value)
+    if is_symbolic(found) and found is not value:
+        raise trace_error(
+            TypeError,
+            f"whether a {type(value).__name__} counts as true is known only when the kernel runs, and `and` or `or` "
+            "gives either it or another value; write an if statement",
+        )
+    return found
+
+
 def all_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
     """`left and ...`; symbolic operands give a symbolic result."""
     for other in rest:
+        held = _left(left)
         if is_symbolic(left):
             left = left.tenary(_condition(when(runtime, left, other)), 0)
-        elif not truth(left):
+        elif not held:
             return left
         else:
             left = other()
@@ -66,9 +86,10 @@ def all_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
 def any_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
     """`left or ...`; symbolic operands give a symbolic result."""
     for other in rest:
+        held = _left(left)
         if is_symbolic(left):
             left = left.tenary(left, _condition(when(runtime, ~left, other)))
-        elif truth(left):
+        elif held:
             return left
         else:
             left = other()
@@ -83,10 +104,11 @@ def compare(runtime: FunctionRuntime, operators: tuple[str, ...], left: Any, *re
         if right is SKIPPED:
             break
         step = _COMPARE[name](left, right)
-        if not is_symbolic(step) and not truth(step):
+        held = holds(step)
+        if not is_symbolic(held) and not held:
             return step
-        if is_symbolic(step):
-            result = step if result is True else result & step
+        if is_symbolic(held):
+            result = held if result is True else result & held
         left = right
     return result
 
@@ -103,14 +125,15 @@ def quantified(runtime: FunctionRuntime, function: Any, operands: Iterable[Opera
     fold = any_of if function is any else all_of
     result: Any = function is all
     for operand in operands:
-        if not is_symbolic(result) and truth(result) is (function is any):
-            return bool(result)
+        if result is (function is any):
+            break
         result = fold(runtime, result, operand)
-    return result != 0 if is_symbolic(result) else truth(result)
+    return result != 0 if is_symbolic(result) else result
 
 
 def select(runtime: FunctionRuntime, condition: Any, if_true: Operand, if_false: Operand) -> Any:
     """A conditional expression; on a symbolic condition both sides are numbers, tensors or containers of one make."""
+    condition = condition_of(condition)
     if not is_symbolic(condition):
         return if_true() if truth(condition) else if_false()
     trace = require("a conditional expression")
