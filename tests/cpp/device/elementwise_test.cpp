@@ -5,6 +5,7 @@
 
 #include "device/plan_maker.h"
 #include "device/reference.h"
+#include "pypto/device/executable.h"
 
 namespace pypto::device::testing {
 namespace {
@@ -368,6 +369,34 @@ TEST(Elementwise, CopiesBetweenMemoryAndTileChangeNothing) {
 }
 
 // A value that is stored and read on: before the store, behind it, and across a store of other memory or the same one.
+// out = x + triangle(full(-5)), as a causal mask is made; the lower or the upper side stays.
+TEST(Elementwise, ATriangleOfANumberIsFilledOnce) {
+  constexpr int64_t kRows = 70;
+  constexpr int64_t kColumns = 300;
+  for (const bool upper : {false, true}) {
+    for (const int64_t diagonal : {-80, -3, 0, 129, 400}) {
+      PlanMaker maker;
+      const uint32_t x = maker.Parameter(DType::kFp32, {kRows, kColumns});
+      const uint32_t out = maker.Parameter(DType::kFp32, {kRows, kColumns});
+      LeafMaker leaf = maker.Leaf({kRows, kColumns}, {32, 128});
+      const ValueRef full = leaf.Op(OpCode::kFill, {LeafMaker::Float(-5)}, leaf.Local(DType::kFp32));
+      const ValueRef side = leaf.Op(OpCode::kTriangle, {full, LeafMaker::Int(diagonal), LeafMaker::Int(upper ? 1 : 0)},
+                                    leaf.Local(DType::kFp32));
+      leaf.Op(OpCode::kAdd, {leaf.Access(x), side}, leaf.Access(out));
+      const auto image = SingleLeaf(&maker, leaf);
+      EXPECT_EQ((*LoadedExecutable::Build(image))->roots()[0].leaves[0].ops.size(), 2U);
+      const std::vector<double> values = RandomValues(DType::kFp32, kRows * kColumns, -1, 1, 1);
+      std::vector<double> expected;
+      for (int64_t i = 0; i < kRows * kColumns; ++i) {
+        const int64_t beside = i % kColumns - i / kColumns;
+        const float mask = (upper ? beside >= diagonal : beside <= diagonal) ? -5.0F : 0.0F;
+        expected.push_back(static_cast<float>(values[static_cast<size_t>(i)]) + mask);
+      }
+      EXPECT_EQ(RunImage(image, {{values}, {std::vector<double>(values.size())}})[1], expected) << diagonal;
+    }
+  }
+}
+
 TEST(Elementwise, StoredValuesAreReadOn) {
   std::vector<double> values(12000);  // sums of their halves are exact in FP32
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 7 % 19) - 9;

@@ -52,15 +52,6 @@ class ChainBuilder {
   }
 
  private:
-  using Dims = std::array<bool, program::kMaxRank>;
-
-  // Dims in which the operation works on the leaf's extent.
-  static Dims CellsOf(const OpProgram& op) {
-    Dims dims = op.varies;
-    if (op.action == Action::kReduce) dims[static_cast<size_t>(op.axis)] = true;
-    return dims;
-  }
-
   // Something that the chain so far has not got before its rows end.
   bool ReadsReduced(const OpProgram& op) const {
     return std::any_of(op.inputs.begin(), op.inputs.begin() + op.input_count, [this](const OperandProgram& input) {
@@ -116,7 +107,7 @@ class ChainBuilder {
     const OperandProgram& input = op.inputs[0];
     const Extents& extents =
         input.source == Source::kAccess ? program_.accesses[input.index].extents : program_.locals[input.index].extents;
-    const Dims dims = CellsOf(op);
+    const auto dims = CellsOf(op);
     for (int dim = 0; dim < program_.rank; ++dim) {
       if (dims[static_cast<size_t>(dim)] != (extents[dim] > 1)) return false;
     }

@@ -136,13 +136,31 @@ bool StoreAtOnce(LeafProgram* program, size_t at) {
   return true;
 }
 
+// Operation `at` fills a local with a number of which only triangles are taken: they take the number itself.
+bool ForwardFill(LeafProgram* program, size_t at) {
+  const OpProgram op = program->ops[at];
+  const bool fills = op.action == Action::kCopy && op.code == program::OpCode::kFill && op.result == simd::kF32 &&
+                     op.inputs[0].source == Source::kNumber && op.output.source == Source::kLocal;
+  if (!fills) return false;
+  const LocalProgram& local = program->locals[op.output.index];
+  const Uses uses = UsesOf(*program, op.output.index);
+  if (uses.writes != 1 || uses.reads != 1) return false;
+  OpProgram& reader = program->ops[uses.last_reader];
+  if (reader.action != Action::kTriangle || reader.output.source != Source::kLocal) return false;
+  const LocalProgram& triangle = program->locals[reader.output.index];
+  if (reader.result != simd::kF32 || triangle.extents != local.extents || triangle.valid != local.valid) return false;
+  reader.inputs[0] = op.inputs[0];
+  return true;
+}
+
 }  // namespace
 
 void DropCopies(LeafProgram* program) {
   if (program->kind != program::LeafKind::kVector) return;
   for (size_t at = 0; at < program->ops.size();) {
-    const bool dropped = HandsOn(program->ops[at]) &&
-                         (ForwardLoad(program, at) || StoreAtOnce(program, at) || StoreForReaders(program, at));
+    const bool handed_on = HandsOn(program->ops[at]) &&
+                           (ForwardLoad(program, at) || StoreAtOnce(program, at) || StoreForReaders(program, at));
+    const bool dropped = handed_on || ForwardFill(program, at);
     if (dropped) {
       program->ops.erase(program->ops.begin() + static_cast<std::ptrdiff_t>(at));
     } else {

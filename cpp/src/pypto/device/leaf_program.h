@@ -65,6 +65,13 @@ struct OpProgram {
   uint32_t place = 0;
 };
 
+// Dims in which the operation works on the leaf's extent.
+inline std::array<bool, program::kMaxRank> CellsOf(const OpProgram& op) {
+  std::array<bool, program::kMaxRank> dims = op.varies;
+  if (op.action == Action::kReduce) dims[static_cast<size_t>(op.axis)] = true;
+  return dims;
+}
+
 // Whether operand `index` (0: the output) of a whole operation counts slices: a dim of its own, read by every tile.
 inline bool IsIndexOfSlices(const OpProgram& op, size_t index) {
   if (op.code == program::OpCode::kIndexPut) return index > 3;

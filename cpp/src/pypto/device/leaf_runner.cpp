@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "pypto/base/clock.h"
 #include "pypto/device/bound_chain.h"
@@ -286,10 +287,12 @@ class TileRunner {
       }
     }
     if (bound.state == BoundChain::State::kUnbound || bound.cells != cells) {
-      OperandView views[ChainProgram::kMostMemories];
+      // Room for the longest chain, of which most use little.
+      alignas(OperandView) std::byte room[ChainProgram::kMostMemories * sizeof(OperandView)];
+      auto* const views = reinterpret_cast<OperandView*>(room);
       uint32_t count = 0;
       for (const ChainStep& step : chain.steps) {
-        if (step.memory != ChainStep::Memory::kNone) views[count++] = View(step.operand);
+        if (step.memory != ChainStep::Memory::kNone) new (views + count++) OperandView(View(step.operand));
       }
       bound.Bind(chain, leaf_, kernels_, cells, views);
     }

@@ -25,14 +25,6 @@ class Gatherer {
   }
 
  private:
-  using Dims = std::array<bool, program::kMaxRank>;
-
-  static Dims CellsOf(const OpProgram& op) {
-    Dims dims = op.varies;
-    if (op.action == Action::kReduce) dims[static_cast<size_t>(op.axis)] = true;
-    return dims;
-  }
-
   // Not one cell of each row.
   bool HasRows(const OpProgram& op) const { return CellsOf(op)[static_cast<size_t>(program_.rank - 1)]; }
 

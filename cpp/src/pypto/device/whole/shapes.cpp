@@ -42,9 +42,16 @@ void RunTriangle(const WholeArgs& args) {
 
 void RunTriangleTile(const OpProgram& op, const simd::KernelTable& kernels, int rank, const int64_t* cells,
                      const OperandView* views, const TriangleArgs& args) {
-  RunCopy(op, kernels, rank, cells, views);
   const OperandView& out = views[0];
   const int64_t step = out.strides[rank - 1];
+  // Of one number: what is not cleared is filled.
+  const bool fills = op.inputs[0].source == Source::kNumber && op.result == simd::kF32 && step == 1;
+  float number = 0;
+  if (fills) {
+    std::memcpy(&number, views[1].data, sizeof(number));
+  } else {
+    RunCopy(op, kernels, rank, cells, views);
+  }
   Extents extents{};
   std::copy(cells, cells + rank, extents.begin());
   ForEachRow(rank, extents, [&](const Extents& at) {
@@ -54,6 +61,10 @@ void RunTriangleTile(const OpProgram& op, const simd::KernelTable& kernels, int 
     const int64_t split = std::clamp<int64_t>(edge, 0, cells[rank - 1]);
     const int64_t first = args.upper ? 0 : split;
     const int64_t count = args.upper ? split : cells[rank - 1] - split;
+    if (fills) {
+      float* const kept = reinterpret_cast<float*>(out.data + elements * out.element_bytes) + (args.upper ? split : 0);
+      std::fill(kept, kept + (cells[rank - 1] - count), number);
+    }
     ZeroCells(out.data + (elements + first * step) * out.element_bytes, step, count, out.element_bytes);
     return true;
   });
