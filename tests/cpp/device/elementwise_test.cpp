@@ -397,6 +397,36 @@ TEST(Elementwise, ATriangleOfANumberIsFilledOnce) {
   }
 }
 
+// out[i][j] = x[j][i], runs of 64 elements: a tile takes four runs that are neighbours in x, whatever the plan says.
+TEST(Elementwise, RunsThatChangePlacesAreTakenByFours) {
+  constexpr int64_t kOuter = 48;
+  constexpr int64_t kRows = 96;
+  constexpr int64_t kRun = 64;
+  const auto tile = [](const std::vector<int64_t>& planned, int64_t outer) {
+    PlanMaker maker;
+    const uint32_t x = maker.Parameter(DType::kBf16, {kRows, outer, kRun});
+    const uint32_t out = maker.Parameter(DType::kBf16, {outer, kRows, kRun});
+    LeafMaker leaf = maker.Leaf({outer, kRows, kRun}, planned);
+    const ValueRef from = leaf.Strided(x, maker.Const(0), {kRun, outer * kRun, 1}, {outer, kRows, kRun}, {});
+    leaf.Op(OpCode::kCopy, {from}, leaf.Access(out));
+    const auto image = SingleLeaf(&maker, leaf);
+    const std::vector<double> values = RandomValues(DType::kBf16, static_cast<size_t>(outer * kRows * kRun), -9, 9, 1);
+    const auto got = RunImage(image, {{values}, {std::vector<double>(values.size())}})[1];
+    for (int64_t i = 0; i < outer * kRows * kRun; ++i) {
+      const int64_t row = i / kRun % kRows;
+      const int64_t from_at = (row * outer + i / kRun / kRows) * kRun + i % kRun;
+      if (got[static_cast<size_t>(i)] != values[static_cast<size_t>(from_at)]) ADD_FAILURE() << "element " << i;
+    }
+    const Extents chosen = (*LoadedExecutable::Build(image))->roots()[0].leaves[0].tile;
+    return std::vector<int64_t>(chosen.begin(), chosen.begin() + 3);
+  };
+  EXPECT_EQ(tile({16, 8, kRun}, kOuter), (std::vector<int64_t>{4, 32, kRun}));
+  EXPECT_EQ(tile({1, 48, kRun}, kOuter), (std::vector<int64_t>{4, 12, kRun}));
+  EXPECT_EQ(tile({3, 8, kRun}, kOuter), (std::vector<int64_t>{4, 6, kRun}));
+  EXPECT_EQ(tile({1, 10, kRun}, kOuter), (std::vector<int64_t>{1, 10, kRun}));  // tiles at the edge
+  EXPECT_EQ(tile({3, 8, kRun}, 9), (std::vector<int64_t>{3, 8, kRun}));         // no fours
+}
+
 TEST(Elementwise, StoredValuesAreReadOn) {
   std::vector<double> values(12000);  // sums of their halves are exact in FP32
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 7 % 19) - 9;

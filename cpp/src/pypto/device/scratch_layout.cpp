@@ -195,11 +195,17 @@ void WeaveTile(LeafProgram* program) {
     const bool nearer = from.extents[dim] > 1 && strides[dim] > 0 && strides[dim] < strides[rows];
     if (nearer && (runs < 0 || strides[dim] < strides[runs])) runs = dim;
   }
-  if (runs < 0 || program->tile[runs] != 1 || program->extents[runs] % kWovenRuns != 0) return;
-  if (program->tile[rows] % kWovenRuns != 0 || program->tile[rows] < kWovenRuns * kWovenRuns) return;
-  if (program->extents[rows] % program->tile[rows] != 0 || !MaySplit(*program, rows)) return;
-  program->tile[runs] = kWovenRuns;
-  program->tile[rows] /= kWovenRuns;
+  if (runs < 0 || program->extents[runs] % kWovenRuns != 0) return;
+  int64_t& across = program->tile[runs];
+  int64_t& along = program->tile[rows];
+  if (program->extents[runs] % across != 0 || program->extents[rows] % along != 0) return;
+  // As many cells, of kWovenRuns runs.
+  const int64_t cells = across * along;
+  const int64_t length = cells / kWovenRuns;
+  if (cells % kWovenRuns != 0 || length < kWovenRuns || program->extents[rows] % length != 0) return;
+  if (!MaySplit(*program, rows) || !MaySplit(*program, runs)) return;
+  across = kWovenRuns;
+  along = length;
 }
 
 // Bytes that one cell of a tile takes in operands and in locals that live at the same time.
