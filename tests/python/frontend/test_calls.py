@@ -18,6 +18,7 @@ def kernel(x: pypto.Tensor([4], FP32), y: pypto.Tensor([4], FP32), scale=2.0, *,
     ("arguments", "keywords", "text"),
     [
         ((X,), {}, r"Expected at least 2 tensor argument\(s\), got 1\."),
+        ((), {"y": X, "x": X}, r"Expected at least 2 .*, got 0\. Tensors are positional: pass x, y without a name\."),
         ((X, X), {}, "Missing required non-tensor argument 'offset'."),
         ((X, X, 1.0, 2), {"offset": 1}, "Too many positional arguments: expected at most 3, got 4."),
         ((X, X), {"offset": 1, "of": 2}, r"Unknown keyword argument\(s\): \['of'\]. Valid non-tensor parameters: \['s"),

@@ -139,7 +139,9 @@ class Signature:
         """Tensors and scalars of a direct call, with the errors of a call."""
         count = len(self.tensors)
         if len(arguments) < count:
-            raise fe_error(TypeError, f"Expected at least {count} tensor argument(s), got {len(arguments)}.")
+            named = [name for name, _ in self.tensors if name in keywords]
+            hint = f" Tensors are positional: pass {', '.join(named)} without a name." if named else ""
+            raise fe_error(TypeError, f"Expected at least {count} tensor argument(s), got {len(arguments)}.{hint}")
         tensors = arguments[:count]
         for index, tensor in enumerate(tensors):
             self._check_is_tensor(index, tensor)
