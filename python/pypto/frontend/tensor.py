@@ -16,6 +16,7 @@ from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
 from pypto.frontend.catalogue import packed
 from pypto.frontend.catalogue.tensor_methods import TensorMethods
 from pypto.frontend.places import trace_error
+from pypto.frontend.symbolic import static_int
 from pypto.frontend.tracing import tracer
 from pypto.frontend.tracing.links import Link, Linked
 from pypto.frontend.tracing.moved_extents import MovedExtents
@@ -357,7 +358,12 @@ class Tensor(Linked, TensorMethods):
             return
         same_shape = value.shape_exprs() == self.shape_exprs()
         if self._parameter and not same_shape:
-            raise trace_error(ValueError, f"move(): expected {self.describe()}, got {value.describe()}")
+            unlike = [pair for pair in zip(self.shape, value.shape, strict=False) if static_int(pair[0] - pair[1]) != 0]
+            dynamic = len(self.shape) == len(value.shape) and all(
+                static_int(a) is static_int(b) is None for a, b in unlike
+            )
+            hint = "; dims that are equal in every call have one name: pypto.frontend.dynamic(...)" if dynamic else ""
+            raise trace_error(ValueError, f"move(): expected {self.describe()}, got {value.describe()}{hint}")
         same_valid = self._parameter or value.valid_exprs() == self.valid_exprs()
         if self._variable and same_shape and (same_valid or self._home is not self._trace.scope):
             valid, source = value.valid_exprs(), value.use()

@@ -161,3 +161,12 @@ def test_a_declared_dim_is_no_number():
     assert pypto.DYNAMIC != -1
     assert rows == rows
     assert {rows: 1}[rows] == 1
+
+
+def test_unnamed_dims_are_not_known_to_be_equal():
+    @pypto.frontend.jit
+    def copied(x: pypto.Tensor([pypto.DYNAMIC, 8], pypto.DT_FP32), y: pypto.Tensor([pypto.DYNAMIC, 8], pypto.DT_FP32)):
+        y[:] = x
+
+    with pytest.raises(ValueError, match=r"move\(\): expected .*; dims that are equal in every call have one name: "):
+        copied.compile()
