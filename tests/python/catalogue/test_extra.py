@@ -44,6 +44,26 @@ def test_uniform(dtype, key, counter):
     assert float(got.max()) < 1
 
 
+@pytest.mark.parametrize("kind", ["uniform", "normal"])
+def test_numbers_of_a_loop_are_those_of_the_whole(kind):
+    made = getattr(pypto, kind)
+
+    @pypto.frontend.jit
+    def tiles(out: pypto.Tensor([pypto.DYNAMIC, 32], pypto.DT_FP32), key: int, first: int):
+        for row in pypto.loop(0, out.shape[0], 4):
+            out[row : row + 4, :] = made([4, 32], key, first + row * 8)
+
+    @pypto.frontend.jit
+    def whole(out: pypto.Tensor([10, 32], pypto.DT_FP32)):
+        out[:] = made([10, 32], 3 + 5 * 2**32, 2**32 - 7)
+
+    got, expected = torch.zeros(10, 32), torch.zeros(10, 32)
+    pypto.ir.compile(tiles, platform="a5sim")(got, 3 + 5 * 2**32, 2**32 - 7)
+    pypto.ir.compile(whole, platform="a5sim")(expected)
+    assert torch.equal(got, expected)
+    assert len(set(got.flatten().tolist())) > 300
+
+
 def test_normal():
     words = [((word & 0x7FFFFF) / 2**23) for word in _philox(11, 5, 4000)]
     expected = []

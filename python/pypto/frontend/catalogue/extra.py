@@ -11,7 +11,7 @@ from pypto.frontend.catalogue.matrix import matmul
 from pypto.frontend.catalogue.movement import index_select
 from pypto.frontend.catalogue.reductions import amax, sum
 from pypto.frontend.places import trace_error
-from pypto.frontend.symbolic import as_int, static_int
+from pypto.frontend.symbolic import SymbolicScalar, as_int, static_int
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracing.tracer import require
 
@@ -31,17 +31,23 @@ def deinterleave(x: Any, y: Any = None) -> tuple[Tensor, Tensor]:
     return emit("_deinterleave_two", [first, second, 0]), emit("_deinterleave_two", [first, second, 1])
 
 
+def _halves(value: Any) -> list[Any] | None:
+    """The low and the high 32 bits of an int of 64 bits, or of a symbolic integer, which is not negative."""
+    number = as_int(value)
+    if number is not None:
+        return [number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF]
+    return [value % (1 << 32), value // (1 << 32)] if isinstance(value, SymbolicScalar) else None
+
+
 def _random(name: str, shape: Any, key: Any, counter: Any, alg: Any, dtype: Any) -> Tensor:
     what = f"{name}()"
     extents = to_static_extents(shape, what)
-    number = as_int(key)
-    words = [as_int(part) for part in (counter if isinstance(counter, list | tuple) else [counter])]
-    if number is None or not 1 <= len(words) <= 2 or any(word is None for word in words):
+    words = list(counter) if isinstance(counter, list | tuple) else [counter]
+    parts = (key, *words, 0) if len(words) == 1 else (key, *words)
+    numbers = [half for part in parts for half in _halves(part) or ()]
+    if len(parts) != 3 or len(numbers) != 6:
         raise trace_error(TypeError, f"{what}: key is an int, counter one or two (its low and its high 64 bits)")
-    parts = [number, *(word for word in words if word is not None), 0]
-    halves = [part >> shift & 0xFFFFFFFF for part in parts[:3] for shift in (0, 32)]
-    halves += [0] * (6 - len(halves))
-    return emit(f"_{name}", halves, dims=extents, dtype=int(to_dtype_argument(dtype, what)))
+    return emit(f"_{name}", numbers, dims=extents, dtype=int(to_dtype_argument(dtype, what)))
 
 
 def uniform(shape: Any, key: Any, counter: Any, alg: Any = None, dtype: Any = DataType.DT_FP32) -> Tensor:
