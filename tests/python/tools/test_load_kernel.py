@@ -97,7 +97,7 @@ def test_benchmark_times_it_with_events(worker, axpy):
 
 def test_wrong_arguments(worker, axpy):
     x, y = torch.ones(10), torch.ones(10)
-    with pytest.raises(TypeError, match="argument 'count' of axpy is missing"):
+    with pytest.raises(TypeError, match="argument 'count' of axpy is missing: it is a number of each launch; pass"):
         worker.run(axpy, x, y, 1.0)
     with pytest.raises(TypeError, match="kernel 'axpy' takes 4 arguments, got 5"):
         worker.run(axpy, x, y, 1.0, 10, 10)
