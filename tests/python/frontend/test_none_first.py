@@ -117,3 +117,21 @@ def test_it_is_no_value(tmp_path):
         run(
             load(tmp_path, LOOP + "    if acc is None:\n        acc = t\n    else:\n        acc = [t]\nout[0:4] = x"), 1
         )
+
+
+@pytest.mark.parametrize("value", ["i", "i + 1", "[i]", "[]"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if not acc:\n    q = 2",
+        "if acc:\n    q = 5",
+        "q = 3 if acc else 4",
+        "q = (not acc) + 3",
+        "q = 1 if acc and n[0] > 1 else 2",
+        "q = 1 if n[0] > 3 or acc else 2",
+        "if not acc and n[0] > 0:\n    q = 6",
+    ],
+)
+def test_none_counts_as_false(tmp_path, value, use):
+    start = f"acc = None\nq = 0\nfor i in pypto.loop(n[0]):\n    acc = {value}\n"
+    follows(tmp_path, f"{start}{use}\nout[0:4] = x * q")

@@ -158,6 +158,11 @@ STATEMENTS = [
     "q = M[y - 3] + M[(y := 4) - 3] * y",
     "q = [y, (y := y + 1), y, (y := y + v), y][4]",
     "q = Fp(b=y, a=(y := 8)) + Fp(*[y, (y := 9)])",
+    "for i in pypto.loop(n[1]): q = (lambda p, q=(y := 7): p * 2 + q)(3)",
+    "if n[1] > 0: q = (lambda p, q=(M := [7, 8])[0]: p + q)(3)",
+    "for i in pypto.loop(3): y = (lambda y, z=y: y * 2 + z)(3)",
+    "for i in pypto.loop(3): y = [y for y in [y, 5]][0] + 1",
+    "q = (lambda p, r=(v and (y := 7)): p * 2 + r)(3)",
 ]
 COMPOUND = ("for", "while", "if", "with")
 

@@ -118,8 +118,77 @@ def in_a_loop_around(x, n, m):
     return x
 
 
+def in_a_python_loop(x, n, m):
+    for step in range(3):
+        if n > step:
+            return x + step
+    return x * 2
+
+
+def in_loops_in_loops(x, n, m):
+    for step in range(3):
+        for inner in range(2):
+            if n > step and m > inner:
+                return x + step * 10 + inner
+        if m == 1:
+            return x + 99
+    return x * 2
+
+
+def behind_what_the_body_does(x, n, m):
+    for step in range(3):
+        x = x + 1
+        if n > step:
+            if m > 0:
+                return x
+            x = x * 2
+    return x - 5
+
+
+def in_an_endless_loop(x, n, m):
+    while True:
+        if n > 0:
+            return x + m
+        return x + 1
+
+
+def beside_known_conditions(x, n, m):
+    for step in range(5):
+        if step == 3:
+            return x + 7
+        if n == step:
+            return x * step
+        with pypto.options():
+            if step == 1 and m > 0:
+                return x - 1
+    return x
+
+
+def of_a_number(x, n, m):
+    def first():
+        for step in (4, 2, 1):
+            if n >= step:
+                return step
+        return 0
+
+    return x + first()
+
+
+def of_pairs(x, n, m):
+    def pair():
+        for step in range(2):
+            if n == step:
+                return x, step
+        return x + 1, 5
+
+    y, k = pair()
+    return y * (k + 2)
+
+
 LOOP = range
 HELPERS = [
+    in_a_python_loop, in_loops_in_loops, behind_what_the_body_does, in_an_endless_loop, beside_known_conditions,
+    of_a_number, of_pairs,
     early, both, some_paths, chain, numbers, pairs, nothing, known_conditions, with_options, in_a_loop_around,
 ]  # fmt: skip
 
@@ -177,7 +246,7 @@ def test_what_returns_do_not_fit():
     assert caught.value.lineno == line_of(mixed, "x[:] = kinds")
     with pytest.raises(pypto.CompileError, match="'return value of falls_off' is a tensor .* and None in the other"):
         ir.compile(missing)
-    with pytest.raises(SyntaxError, match="Unsupported syntax: return in an if on a symbolic condition") as caught:
+    with pytest.raises(SyntaxError, match="Unsupported syntax: return in a pypto.loop") as caught:
         ir.compile(looped)
     assert caught.value.lineno == line_of(out_of_a_loop, "return x + 1")
 

@@ -13,9 +13,10 @@ from typing import Any
 from pypto.frontend.objects import following
 from pypto.frontend.objects.definitions import LIBRARY_TYPES
 from pypto.frontend.objects.equality import contains, contains_not, equal, is_generated, unequal
-from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.symbolic import SymbolicScalar, static_int
 from pypto.frontend.tracing.calls import held_by, is_written, method
 from pypto.frontend.tracing.helpers import is_users
+from pypto.frontend.tracing.maybe import Maybe
 from pypto.frontend.tracing.tracer import current
 
 _OPERATORS: dict[str, tuple[Any, str]] = {
@@ -168,8 +169,20 @@ def _opposite(result: Any) -> Any:
     return ~result if isinstance(result, SymbolicScalar) else not result
 
 
+def _not_none(name: Maybe) -> Any:
+    """Whether a name that holds None on some paths counts as true."""
+    if static_int(name.bound) is not None:
+        return condition(name.resolve())
+    found = condition(name.value)
+    if isinstance(found, SymbolicScalar):
+        return (found != 0) & name.bound
+    return name.bound if found else False
+
+
 def condition(value: Any) -> Any:
-    """What stands for an object of the user in a condition."""
+    """What stands for an object of the user in a condition, or for a name that may hold None."""
+    if type(value) is Maybe:
+        return _not_none(value)
     if type(value) in LIBRARY_TYPES or not is_users(value):
         return value
     kind = type(value)

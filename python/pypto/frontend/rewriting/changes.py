@@ -21,6 +21,16 @@ class Holds(ast.UnaryOp):
     """Whether a value counts as true, which is asked once."""
 
 
+class Known(ast.UnaryOp):
+    """Whether a number is known to be another one than zero."""
+
+
+class ReturningFor(ast.For):
+    """A `for` out of which a helper returned."""
+
+    returns: list[ast.stmt]
+
+
 def is_operation(node: ast.Call) -> bool:
     """Whether a call is one of pypto, which changes no container."""
     function = node.func

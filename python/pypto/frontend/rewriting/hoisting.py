@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pypto.frontend.rewriting.changes import Holds, InPlace, bound_anywhere, is_operation
-from pypto.frontend.rewriting.liveness import stores_of
+from pypto.frontend.rewriting.liveness import evaluated_by, stores_of
 
 _Made = TypeVar("_Made", bound=ast.AST)
-_FRAMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FRAMES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def _at(made: _Made, node: ast.AST) -> _Made:
@@ -30,6 +30,8 @@ def _at(made: _Made, node: ast.AST) -> _Made:
 
 def _bound(node: ast.AST) -> set[str]:
     """Names that an expression binds in the frame of the function."""
+    if isinstance(node, ast.Lambda):
+        return set[str]().union(*map(_bound, evaluated_by(node)))
     if isinstance(node, _FRAMES):
         return set()
     own = {node.target.id} if isinstance(node, ast.NamedExpr) else set()
@@ -48,6 +50,8 @@ def _is_lazy(node: ast.AST) -> bool:
 
 
 def _has_lazy(node: ast.AST) -> bool:
+    if isinstance(node, ast.Lambda):
+        return any(map(_has_lazy, evaluated_by(node)))
     return _is_lazy(node) or (not isinstance(node, _FRAMES) and any(map(_has_lazy, ast.iter_child_nodes(node))))
 
 
@@ -241,6 +245,13 @@ def _parts(node: ast.AST) -> list[_Part]:
         return [_Part(node, "values", 0, node.values[0])]
     if isinstance(node, ast.IfExp):
         return [_Part(node, "test", None, node.test)]
+    if isinstance(node, ast.Lambda):
+        return [
+            _Part(node.args, field, at, each)
+            for field in ("defaults", "kw_defaults")
+            for at, each in enumerate(getattr(node.args, field))
+            if each is not None
+        ]
     if isinstance(node, ast.Dict):
         pairs = enumerate(zip(node.keys, node.values, strict=True))
         return [

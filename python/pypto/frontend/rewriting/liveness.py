@@ -29,6 +29,13 @@ class FlowNames:
     stores: dict[str, ast.AST] = field(default_factory=dict)  # last place where each name is bound
 
 
+def evaluated_by(function: ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    """What is evaluated where a function is made: decorators and default values."""
+    decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
+    given = (*function.args.defaults, *function.args.kw_defaults)
+    return [*decorators, *(each for each in given if each is not None)]
+
+
 class _Stores(ast.NodeVisitor):
     """Names bound in the frame of the function that holds a statement."""
 
@@ -45,10 +52,12 @@ class _Stores(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.visit_Lambda(node)
         self.found[node.name] = node
 
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        pass
+    def visit_Lambda(self, node: ast.Lambda | ast.FunctionDef) -> None:
+        for each in evaluated_by(node):
+            self.visit(each)
 
     def visit_alias(self, node: ast.alias) -> None:
         self.found[(node.asname or node.name).partition(".")[0]] = node
@@ -114,11 +123,12 @@ def _loads(node: ast.AST | None) -> set[str]:
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         for generator in node.generators:
             found -= {name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
+        found |= _loads(node.generators[0].iter)
     elif isinstance(node, _FUNCTIONS):
         own = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
         if not isinstance(node, ast.Lambda):
             own |= set(stores_of(list(node.body)))
-        found -= own
+        found = (found - own).union(*map(_loads, evaluated_by(node)))
     return found
 
 

@@ -6,8 +6,15 @@
                              return result
 
 What follows a branch that always returns moves into the other one, so nothing is traced twice. Behind a statement that
-returns on some paths of both branches it becomes conditional on a flag, which is set beside the result. A `return` in a
-`for` or `while` stays: it is the way out of a Python loop, and refused in a pypto.loop.
+returns on some paths of both branches it becomes conditional on a flag, which is set beside the result.
+
+    for t in it:           →   for t in it:
+        if c: return a             if done == 0:
+        rest                           if c: result = a; done = 1
+                                       else: rest
+                                   if done is known to be 1: break
+
+So is the body of a Python loop, which goes on where only the running kernel knows whether it has returned.
 """
 
 from __future__ import annotations
@@ -15,24 +22,32 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
+from pypto.frontend.rewriting.changes import Known, ReturningFor
+
 _Made = TypeVar("_Made", bound=ast.AST)
 
 
+def _all_returns(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """Every `return` in the statements, outside of nested functions."""
+    found: list[ast.stmt] = []
+    for node in statements:
+        if isinstance(node, ast.Return):
+            found.append(node)
+        elif isinstance(node, ast.If | ast.For | ast.While | ast.With):
+            found += _all_returns([*node.body, *getattr(node, "orelse", [])])
+    return found
+
+
 def _returns(statements: list[ast.stmt]) -> bool:
-    """Whether a `return` stands in the statements, outside of loops and nested functions."""
-    return any(
-        isinstance(node, ast.Return)
-        or (isinstance(node, ast.If) and (_returns(node.body) or _returns(node.orelse)))
-        or (isinstance(node, ast.With) and _returns(node.body))
-        for node in statements
-    )
+    """Whether there is one."""
+    return bool(_all_returns(statements))
 
 
 def _conditional(statements: list[ast.stmt]) -> bool:
     """Whether one of them stands in an `if`."""
     return any(
         (isinstance(node, ast.If) and (_returns(node.body) or _returns(node.orelse)))
-        or (isinstance(node, ast.With) and _conditional(node.body))
+        or (isinstance(node, ast.With | ast.For | ast.While) and _conditional(node.body))
         for node in statements
     )
 
@@ -86,6 +101,9 @@ class _Returns:
                 made.append(node)
             elif isinstance(node, ast.If):
                 return self._if(made, node, rest)
+            elif isinstance(node, ast.For | ast.While):
+                made.append(self._loop(node))
+                return self._behind(made, node, rest)
             else:
                 assert isinstance(node, ast.With)
                 body, always = self._block(node.body)
@@ -101,15 +119,32 @@ class _Returns:
         made.append(self._at(ast.If(node.test, body, other), node))
         return (made, True) if body_ends and other_ends else self._behind(made, node, rest)
 
+    def _loop(self, node: ast.For | ast.While) -> ast.stmt:
+        """A loop that goes on, and does nothing, where it is not known whether the function has returned."""
+        if not self._flag:
+            raise _NeedsFlag
+        returns = _all_returns(node.body)
+        body = [self._if_not_done(self._block(node.body)[0], node.body[0])]
+        done = self._at(Known(ast.Not(), ast.Name(self._done, ast.Load())), returns[0])
+        body.append(self._at(ast.If(done, [ast.Break()], []), returns[0]))
+        if isinstance(node, ast.While):
+            return self._at(ast.While(node.test, body, []), node)
+        made = self._at(ReturningFor(node.target, node.iter, body, []), node)
+        made.returns = returns
+        return made
+
+    def _if_not_done(self, statements: list[ast.stmt], node: ast.AST) -> ast.stmt:
+        goes_on = ast.Compare(ast.Name(self._done, ast.Load()), [ast.Eq()], [ast.Constant(0)])
+        return self._at(ast.If(goes_on, statements, []), node)
+
     def _behind(self, made: list[ast.stmt], node: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         """What follows a statement that returns on some paths."""
         if not rest:
             return made, False
         if not self._flag:
             raise _NeedsFlag
-        goes_on = ast.Compare(ast.Name(self._done, ast.Load()), [ast.Eq()], [ast.Constant(0)])
         body, always = self._block(rest)
-        made.append(self._at(ast.If(goes_on, body, []), rest[0]))
+        made.append(self._if_not_done(body, rest[0]))
         return made, always
 
 

@@ -24,7 +24,15 @@ import copy
 import types
 from dataclasses import dataclass, field
 
-from pypto.frontend.rewriting.changes import Holds, asks_for_none, given_to, is_operation, may_write
+from pypto.frontend.rewriting.changes import (
+    Holds,
+    Known,
+    ReturningFor,
+    asks_for_none,
+    given_to,
+    is_operation,
+    may_write,
+)
 from pypto.frontend.rewriting.code_objects import MADE, RUNTIME, find, named, owner_of_private_names
 from pypto.frontend.rewriting.hoisting import hoist, holds, own_names
 from pypto.frontend.rewriting.liveness import EMPTY, FlowNames, Liveness, Names, Paths, loads_of
@@ -128,7 +136,8 @@ class _Rewriter(Stores):
     # Statements.
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
-        key = self._meta(node, _escapes(node.body, loop_level=True))
+        escapes = node.returns if isinstance(node, ReturningFor) else _escapes(node.body, loop_level=True)
+        key = self._meta(node, escapes)
         names = self.flows[node]
         flow = f"_pypto_flow{key}"
         iterable = self.visit(node.iter)
@@ -148,11 +157,13 @@ class _Rewriter(Stores):
         loop = ast.For(target, self._name(flow), [*first, *body, end], [])
         return self._placed([opening, loop, *self._take(flow, names.assigned & names.live_after)], node)
 
+    visit_ReturningFor = visit_For
+
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         key = self._meta(node, _escapes([*node.body, *node.orelse], loop_level=True))
         names = self.flows[node]
         flow = f"_pypto_flow{key}"
-        test = self.visit(node.test)
+        test = self._tested(node.test)
         begin = self._located(self._call(RUNTIME, "if_", ast.Constant(key), test, self._frame()), node.test)
         opening = ast.Assign([self._name(flow, store=True)], begin)
         parts: list[ast.stmt] = [opening]
@@ -207,6 +218,16 @@ class _Rewriter(Stores):
         word = "given" if node in self.given else "load"
         return self._located(self._call(RUNTIME, word, ast.copy_location(self._name(node.id), node)), node)
 
+    def _note_tested(self, node: ast.expr) -> None:
+        """An expression of which nothing but the truth is used: a name that holds None is none to refuse."""
+        if isinstance(node, ast.Name):
+            self.given.add(node)
+
+    def _tested(self, node: ast.expr) -> ast.expr:
+        self._note_tested(node)
+        made: ast.expr = self.visit(node)
+        return made
+
     @staticmethod
     def _binds(*nodes: ast.expr) -> bool:
         """Whether an expression binds a name, which a lambda would keep to itself."""
@@ -216,8 +237,11 @@ class _Rewriter(Stores):
         """A condition of operands that bind names where no statement can be made of them."""
         return self._located(self._call(RUNTIME, "known", condition), condition)
 
+    def visit_Known(self, node: Known) -> ast.expr:
+        return self._located(self._call(RUNTIME, "is_known", self.visit(node.operand)), node)
+
     def visit_Holds(self, node: Holds) -> ast.expr:
-        return self._located(self._call(RUNTIME, "holds", self.visit(node.operand)), node)
+        return self._located(self._call(RUNTIME, "holds", self._tested(node.operand)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if self._binds(*node.values[1:]):
@@ -262,6 +286,7 @@ class _Rewriter(Stores):
             node.test = self._known(node.test)
             return node
         key = self._operands_meta(node, [node.body, node.orelse], frozenset({CHOSEN}))
+        self._note_tested(node.test)
         self.generic_visit(node)
         branches = [self._operand(value, key) for value in (node.body, node.orelse)]
         return self._located(self._call(RUNTIME, "select", node.test, *branches), node)

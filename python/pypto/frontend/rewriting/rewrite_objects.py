@@ -37,6 +37,9 @@ class ObjectUses(Builder):
 
     paths: Paths
 
+    def _note_tested(self, node: ast.expr) -> None:
+        raise NotImplementedError
+
     def _user(self, node: ast.expr) -> ast.expr:
         """What an item or attribute is taken from, visited already."""
         if isinstance(node, _NEVER_OBJECTS) or (isinstance(node, ast.Name) and node.id == "pypto"):
@@ -73,6 +76,8 @@ class ObjectUses(Builder):
         return self._located(self._call(RUNTIME, "binary", name, node.left, node.comparators[0]), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            self._note_tested(node.operand)
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
             return self._located(self._call(RUNTIME, "not_", node.operand), node)

@@ -135,6 +135,11 @@ class FunctionRuntime:
         return condition
 
     @staticmethod
+    def is_known(value: Any) -> bool:
+        """Whether a number is known to be another one than zero."""
+        return bool(static_int(value))
+
+    @staticmethod
     def is_none(value: Any, word: str) -> Any:
         """`name is None` or `name is not None`."""
         if not may_be_none(value):
