@@ -288,7 +288,15 @@ def holds(node: ast.expr) -> ast.expr:
 
 
 class _Conditions(ast.NodeVisitor):
-    """Finds the conditions of which nothing but the truth is used."""
+    """Finds the conditions of which nothing but the truth is used; Python asks for the truth of each operand once."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        self.generic_visit(node)
+        inner = [
+            each.values if isinstance(each, ast.BoolOp) and type(each.op) is type(node.op) else [each]
+            for each in node.values
+        ]
+        node.values = [value for values in inner for value in values]
 
     def _tested(self, node: ast.If | ast.While | ast.Assert | ast.IfExp) -> None:
         self.generic_visit(node)
