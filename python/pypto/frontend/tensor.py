@@ -129,6 +129,10 @@ class Tensor(Linked, TensorMethods):
         """The block in which the object was made; it can be used while that is open."""
         return self._scope
 
+    def is_of(self, trace: Trace) -> bool:
+        """Whether it was made by this run of the trace."""
+        return self._trace is trace
+
     def shape_exprs(self) -> list[int]:
         """Expressions of the extents."""
         self._check_trace()

@@ -1,11 +1,12 @@
 """A name of a loop that is written into (`x[a:b] = v`) and bound anew (`x = x + 1`), as eager torch has it."""
 
+import functools
+
 import pytest
 import torch
-from frontend_samples import line_of, refuse
+from frontend_samples import refuse
 
 import pypto
-from pypto import ir
 
 FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
 T = pypto.Tensor
@@ -323,21 +324,60 @@ def test_what_cannot_be_followed():
             acc = acc + x
         out[:] = acc
 
-    def looped(x, acc, pick):
-        for _ in pypto.loop(3):
-            acc[0:2] = x[0:2]
-            acc = pick()
+    refuse(kernel, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
+
+
+class Holder:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+HELD = {
+    "an attribute": lambda other: functools.partial(getattr, Holder(other), "tensor"),
+    "an element": lambda other: functools.partial(lambda held: held[0][1], [(1, other)]),
+    "a captured name": lambda other: lambda: other,
+    "a default": lambda other: lambda held=other: held,
+    "a partial": lambda other: functools.partial(lambda held: held, other),
+    "a value of a dict": lambda other: {"held": other}.get,
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("kind", HELD)
+def test_a_name_becomes_a_tensor_that_something_holds(kind, n):
+    hold, arguments = HELD[kind], ("held",) if kind == "a value of a dict" else ()
+
+    def looped(x, acc, pick, loop):
+        for _ in loop:
+            acc[0:2] = x[0:2] + acc[2:4]
+            acc = pick(*arguments)
+            acc[1:3] = acc[0:2] + 1
         return acc
 
     @pypto.frontend.jit
-    def held(x: T([4], FP32), out: T([4], FP32)):
+    def kernel(x: T([4], FP32), count: T([1], INT32), out: T([4], FP32), beside: T([4], FP32)):
         other = x + 2
-        out[:] = looped(x, x + 1, lambda: other) + other
+        out[:] = looped(x, x + 1, hold(other), pypto.loop(count[0]))
+        beside[:] = other
 
-    refuse(kernel, "acc[0:2] = x[0:2]", "'acc' is bound anew in the loop and cannot be written into as well")
-    with pytest.raises(
-        pypto.CompileError, match="may be a tensor of before the loop that cannot be followed"
-    ) as caught:
-        ir.compile(held)
-    assert caught.value.lineno == line_of(looped, "acc = pick()")
-    assert "acc = pypto.clone(value)" in str(caught.value)
+    x, out, beside = torch.randn(4), torch.zeros(4), torch.zeros(4)
+    other = Eager(x + 2)
+    wanted = looped(Eager(x), Eager(x + 1), hold(other), range(n))
+    kernel(x, torch.tensor([n], dtype=torch.int32), out, beside)
+    torch.testing.assert_close([out, beside], [wanted.value, other.value])
+
+
+class Eager:
+    """A tensor whose slices are values, as in a kernel."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __getitem__(self, key):
+        return Eager(self.value[key].clone())
+
+    def __setitem__(self, key, value):
+        self.value[key] = value.value
+
+    def __add__(self, other):
+        return Eager(self.value + (other.value if isinstance(other, Eager) else other))

@@ -32,6 +32,7 @@ from pypto.frontend.objects.parts import (
 from pypto.frontend.places import Place, trace_error
 from pypto.frontend.rewriting.code_objects import RUNTIME
 from pypto.frontend.tracing.maybe import split
+from pypto.frontend.tracing.tracer import TensorLike
 
 _MAX_OBJECTS = 100000
 
@@ -53,6 +54,7 @@ class Snapshot:
         know_packages()
         self._place = place  # of errors
         self.package = package  # of the kernel
+        self.tensors: list[Any] = []  # of the kernel, that were met
         self._arrays = arrays  # whether the contents of arrays are looked at, or copies are kept
         self._classes: list[tuple[Any, type, str]] = []  # objects of classes that may be given another one
         self._copies: list[tuple[Any, Any, bytes | None, str]] = []
@@ -92,6 +94,8 @@ class Snapshot:
                     self._add_special_methods(item)
                 stack += [(element, name + step) for step, element in inner_of(item)]
             if parts is None:
+                if isinstance(item, TensorLike):
+                    self.tensors.append(item)
                 continue
             self._seen[id(item)] = (item, parts, name)  # the item is held, so its id stays its own
             if len(self._seen) > _MAX_OBJECTS:

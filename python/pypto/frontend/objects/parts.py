@@ -120,7 +120,7 @@ def inner_of(value: Any) -> list[tuple[str, Any]]:
         return behind(value)
     if kind in _HOLDERS:
         return [(f" part {at}", each) for at, each in enumerate(gc.get_referents(value))]
-    if kind in (types.BuiltinFunctionType, types.MethodWrapperType):
+    if kind in _METHODS:
         is_free = isinstance(value.__self__, types.ModuleType | type)
         return behind(value) if is_free else [(".__self__", value.__self__)]
     if kind is types.MethodType:

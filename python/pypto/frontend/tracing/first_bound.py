@@ -59,6 +59,7 @@ class FirstBound:
     _entry: dict[str, Any]
     _carried: set[str]
     _live_at_head: set[str]
+    _live_after: set[str]
     _variables: dict[str, Tensor]
     _numbers: CarriedNumbers
     _structures: Structures
@@ -223,7 +224,7 @@ class FirstBound:
         raise Retrace
 
     def _note_first_bindings(self, frame: dict[str, Any]) -> None:
-        targets = carry.target_names(self.meta.node)
+        targets = carry.target_names(self.meta.node) - self._live_after
         known = {*self._variables, *self._fixed, *self._numbers.names(), *self._constants}
         for name in sorted(self._carried - known):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)

@@ -138,7 +138,7 @@ class LoopAliases:
             raise self.runtime.error(
                 ValueError,
                 f"'{name}' is bound anew in the pypto.loop and written into as well, and may be a tensor of before the "
-                f"loop that cannot be followed. Instead: {name} = pypto.clone(value)",
+                "loop that cannot be followed. Instead: bind that tensor to a name before the loop",
                 self.meta,
                 name,
             )

@@ -8,33 +8,25 @@ name and tensor a flag is carried; the tensor that the name has at the start of 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+import types
+from collections.abc import Callable
 from typing import Any
 
-from pypto.frontend.objects.structures import parts_of
+from pypto.frontend.objects.containers import Snapshot
 from pypto.frontend.symbolic import static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracing.links import Conditions, any_of
 from pypto.frontend.tracing.numbers_carried import CarriedNumbers
 from pypto.frontend.tracing.tracer import Trace
 
-_MOST_LEVELS = 4
-
-
-def _tensors_in(values: Iterable[Any], level: int = 0) -> Iterator[Tensor]:
-    """Tensors among the values and in the containers among them."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif level < _MOST_LEVELS:
-            yield from _tensors_in((each for _, each in parts_of(value) or ()), level + 1)
-
 
 class LoopLinks:
     """Those of one loop. Owned by its LoopFlow."""
 
-    def __init__(self, trace: Trace, ordinal: int, numbers: CarriedNumbers) -> None:
-        self._trace, self._ordinal, self._numbers = trace, ordinal, numbers
+    def __init__(self, trace: Trace, ordinal: int, numbers: CarriedNumbers, around: Callable[[], Snapshot]) -> None:
+        """`around` looks at what the loop can reach."""
+        self._trace, self._ordinal, self._numbers, self._around = trace, ordinal, numbers, around
+        self._reached: dict[Any, Tensor] | None = None  # by ordinal: tensors in what the loop can reach
         self._outside: dict[str, dict[str, Tensor]] = {}  # by name: flags, and the tensors of before the loop
         self._known: dict[Any, Tensor] = {}
         self._entry: dict[str, Tensor | None] = {}
@@ -48,7 +40,15 @@ class LoopLinks:
 
     def begin(self, name: str, value: Tensor | None, entry: dict[str, Any]) -> None:
         """The name starts the loop with a tensor that others may stand for, or unbound."""
-        self._known = {each.ordinal: each for each in _tensors_in([*entry.values(), *self._trace.parameters.values()])}
+        if self._reached is None:
+            snapshot = self._around()
+            functions = [each for _, each in snapshot.containers() if isinstance(each, types.FunctionType)]
+            for function in (*functions, *self._trace.facts.helpers.values()):  # that the loop may call
+                snapshot.add_function(function)
+            held = [*entry.values(), *self._trace.parameters.values(), *snapshot.tensors]
+            tensors = [each for each in held if isinstance(each, Tensor) and each.is_of(self._trace)]
+            self._reached = {each.ordinal: each for each in tensors}
+        self._known = dict(self._reached)
         wanted = self._trace.facts.outside.setdefault((self._ordinal, name), [])
         if value is not None:
             self._known[value.ordinal] = value

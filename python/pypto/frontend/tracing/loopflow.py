@@ -57,7 +57,7 @@ class LoopFlow(LoopAliases, FirstBound):
         self._variables: dict[str, Tensor] = {}  # declared tensors that carried names live in
         self._first: set[str] = set()  # those of them that the body binds first
         self._numbers = CarriedNumbers(self.trace, self.ordinal)
-        self._links = LoopLinks(self.trace, self.ordinal, self._numbers)
+        self._links = LoopLinks(self.trace, self.ordinal, self._numbers, around)
         self._kin = LoopKin(self.trace, self.ordinal, self._numbers)
         self._kin.begin(self._structures.held(frame), around)
         self._fixed: dict[str, Any] = {}  # values that an iteration must leave as they are
@@ -91,7 +91,7 @@ class LoopFlow(LoopAliases, FirstBound):
             )
 
     def _prepare(self, frame: dict[str, Any]) -> None:
-        targets, names = carry.target_names(self.meta.node), self.meta.names
+        targets, names = carry.target_names(self.meta.node) - self._live_after, self.meta.names
         written = self.trace.facts.written  # first, so that other names of their tensors are refused
         for name in sorted(self._carried - targets, key=lambda name: ((self.ordinal, name) not in written, name)):
             value, bound = split(frame.get(name, carry.UNBOUND), carry.UNBOUND)
@@ -240,6 +240,8 @@ class LoopFlow(LoopAliases, FirstBound):
             self.names[name] = value if isinstance(value, Unusable) else flagged
         if self._bodies == 1:
             self._await_bindings()
+        for name in carry.target_names(self.meta.node):
+            self.names.pop(name, None)  # the iteration has bound it
         self._links.open_pairs(self._heads)
         self._take()
         self._kin.open_body(self._structures.made)
