@@ -3,7 +3,11 @@
 A trace that starts over gives it back; what cannot be given back, and what changes under a condition, is refused.
 """
 
+import random
+
+import numpy as np
 import pytest
+import torch
 from eager_kernels import check_afresh, module_of, run
 
 import pypto
@@ -181,3 +185,19 @@ def test_more_objects_than_few_are_all_looked_at(tmp_path):
     )
     with pytest.raises(pypto.PyptoError, match="its length went from 1 to 2"):
         run(pypto.frontend.jit(module.kernel), (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("draw", "uses", "uses_not"),
+    [
+        (lambda: torch.rand(1), lambda: torch.rand(1), lambda: torch.float32),
+        (lambda: np.random.rand(), lambda: np.random.rand(), lambda: np.float32),
+        (lambda: random.random(), lambda: random.random(), lambda: torch.float32),
+    ],
+)
+def test_a_generator_that_a_kernel_does_not_use_may_be_used_by_other_threads(draw, uses, uses_not):
+    for function, has_changed in ((uses, True), (uses_not, False)):
+        snapshot = containers.Snapshot()
+        snapshot.add_function(function)
+        draw()
+        assert any(snapshot.changes()) is has_changed

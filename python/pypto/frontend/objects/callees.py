@@ -24,7 +24,7 @@ def defaults_of(function: types.FunctionType) -> list[Any]:
     return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
 
-def names_of(code: types.CodeType) -> Iterable[str]:
+def names_of(code: types.CodeType) -> tuple[str, ...]:
     """Names of globals and attributes in the code of a function, and in that of functions inside it."""
     inner = [each for each in code.co_consts if type(each) is types.CodeType]
     return (*code.co_names, *(name for each in inner for name in names_of(each))) if inner else code.co_names
@@ -41,7 +41,7 @@ def variables_of(function: types.FunctionType) -> list[tuple[str, Any]]:
     if function.__defaults__ or function.__kwdefaults__:
         found += [(f"default {at} of {function.__name__}", value) for at, value in enumerate(defaults_of(function))]
     names = function.__globals__
-    named = names_of(function.__code__)
+    named: Iterable[str] = names_of(function.__code__)
     if not _BY_TEXT.isdisjoint(named):  # it may name any global
         named = [name for name, value in names.items() if not name.startswith("__") and not is_code(value)]
     return found + [(name, names[name]) for name in dict.fromkeys(named) if name in names]

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from pypto.errors import PyptoError
 from pypto.frontend.kernels.arrays import mark_of, unseen
 from pypto.frontend.objects import restoring
-from pypto.frontend.objects.callees import callees_of, defaults_of, special_methods_of, variables_of
+from pypto.frontend.objects.callees import callees_of, defaults_of, names_of, special_methods_of, variables_of
 from pypto.frontend.objects.code_of import CodeOf
 from pypto.frontend.objects.definitions import LIBRARY_TYPES, is_library_name, is_of_library, package_of, put_attribute
-from pypto.frontend.objects.hidden import hidden_in, know_packages
+from pypto.frontend.objects.hidden import generators_of, hidden_in, know_packages
 from pypto.frontend.objects.parts import (
     ARRAYS,
     BUILT_IN,
@@ -150,7 +150,7 @@ class Snapshot:
             return
         variables = variables_of(function)
         self._functions[function] = None if frame_is_known else variables
-        for name, value in variables:
+        for name, value in (*variables, *generators_of(variables, names_of(function.__code__))):
             self.add(value, name)
 
     def add_globals(self, function: types.FunctionType) -> None:

@@ -13,7 +13,7 @@ import random
 import sys
 import types
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 Parts = list[tuple[Any, Any]]  # keys and elements
@@ -149,13 +149,15 @@ def _of_torch(torch: Any) -> dict[type, Hidden]:
 
 
 _PACKAGES: dict[str, Callable[[Any], dict[type, Hidden]]] = {"numpy.random": _of_numpy, "torch": _of_torch}
-_BEHIND: dict[str, Callable[[], Any]] = {  # generators that functions of a module use
-    "random": lambda: vars(random)["_inst"],
-    "numpy": lambda: vars(sys.modules["numpy.random"])["mtrand"]._rand,
-    "numpy.random": lambda: vars(sys.modules["numpy.random"])["mtrand"]._rand,
-    "torch": lambda: sys.modules["torch"].default_generator,
-    "torch.random": lambda: sys.modules["torch"].default_generator,
-}
+_OF_NUMPY = frozenset({"random"})
+_OF_TORCH = frozenset(
+    {
+        "bernoulli", "bernoulli_", "cauchy_", "default_generator", "dropout", "exponential_", "geometric_",
+        "get_rng_state", "initial_seed", "log_normal_", "manual_seed", "multinomial", "normal", "normal_", "poisson",
+        "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "random_", "randperm", "seed",
+        "set_rng_state", "uniform_",
+    }
+)  # fmt: skip
 
 
 def know_packages() -> None:
@@ -176,12 +178,36 @@ def hidden_in(kind: type) -> Hidden | None:
     return None
 
 
-def behind(value: Any) -> list[tuple[str, Any]]:
-    """The generator that the functions of a module use, or that one of torch does."""
-    if isinstance(value, types.ModuleType):
-        found = _BEHIND.get(value.__name__)
-    else:
-        module = getattr(value.__self__, "__module__", None)
-        is_of_torch = isinstance(module, str) and module.partition(".")[0] == "torch"
-        found = _BEHIND["torch"] if is_of_torch else None
-    return [] if found is None else [(" generator", found())]
+def _of_random() -> Any:
+    return vars(random)["_inst"]
+
+
+def _of_numpy_random() -> Any:
+    return vars(sys.modules["numpy.random"])["mtrand"]._rand
+
+
+def _of_torch_random() -> Any:
+    return sys.modules["torch"].default_generator
+
+
+def generators_of(values: list[tuple[str, Any]], names: Collection[str]) -> list[tuple[str, Any]]:
+    """The generators of modules that a function uses, by what it can reach and the names in its code.
+
+    A function that does something else with such a module does not depend on its generator, which other threads use.
+    """
+    found = []
+    for path, value in values:
+        if isinstance(value, types.ModuleType):
+            is_numpy = value.__name__ == "numpy" and not _OF_NUMPY.isdisjoint(names)
+            is_torch = value.__name__ == "torch" and not _OF_TORCH.isdisjoint(names)
+            if value.__name__ == "random":
+                found.append((f"the generator of {path}", _of_random()))
+            elif is_numpy or value.__name__ == "numpy.random":
+                found.append((f"the generator of {path}", _of_numpy_random()))
+            elif is_torch or value.__name__ == "torch.random":
+                found.append((f"the generator of {path}", _of_torch_random()))
+        elif isinstance(value, types.BuiltinFunctionType) and value.__name__ in _OF_TORCH:
+            module = getattr(value.__self__, "__module__", None)
+            if isinstance(module, str) and module.partition(".")[0] == "torch":
+                found.append((f"the generator of {path}", _of_torch_random()))
+    return found

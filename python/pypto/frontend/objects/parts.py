@@ -14,7 +14,7 @@ from typing import Any
 
 from pypto.frontend.kernels.arrays import contents
 from pypto.frontend.objects.definitions import attributes_of, is_of_library, package_of, slots_of
-from pypto.frontend.objects.hidden import behind, hidden_in
+from pypto.frontend.objects.hidden import hidden_in
 from pypto.frontend.tracing.tracer import NoValue, TensorLike
 
 _LEAVES = (
@@ -116,13 +116,10 @@ def inner_of(value: Any) -> list[tuple[str, Any]]:
         return _beside(value)
     if isinstance(value, type):
         return _in_class(value)
-    if kind is types.ModuleType:
-        return behind(value)
     if kind in _HOLDERS:
         return [(f" part {at}", each) for at, each in enumerate(gc.get_referents(value))]
     if kind in _METHODS:
-        is_free = isinstance(value.__self__, types.ModuleType | type)
-        return behind(value) if is_free else [(".__self__", value.__self__)]
+        return [] if isinstance(value.__self__, types.ModuleType | type) else [(".__self__", value.__self__)]
     if kind is types.MethodType:
         return [(".__func__", value.__func__)]
     if hidden_in(kind) is not None:
