@@ -245,6 +245,8 @@ OF_THE_USER = {  # where a class of the user keeps the number $
     "getter": "value = operator.itemgetter($)",
     "abstract class": "class A(abc.ABC):\n    def f(self): return $\nclass B(A): pass\nvalue = B()",
     "context manager": "@contextlib.contextmanager\ndef value():\n    yield $",
+    "chosen by type": "class P:\n    @functools.singledispatchmethod\n    def f(self, x): return $\nvalue = P()",
+    "kept results": "@functools.cache\ndef value(): return $",
     "read-only dict": "value = types.MappingProxyType({'a': $})",
 }
 
@@ -264,6 +266,35 @@ def test_what_runs_code_of_the_user_counts_with_it(text, tmp_path, monkeypatch):
 
     assert digest(2) == digest(2)
     assert digest(2) != digest(3)
+
+
+def test_modules_count_with_all_that_they_hold(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def digest(number):
+        (tmp_path / "held_elsewhere.py").write_text(f"import holds_it\ndef scale(x): return x * {number}\n")
+        (tmp_path / "holds_it.py").write_text(
+            "import held_elsewhere\ndef of(name): return getattr(held_elsewhere, name)\n"
+        )
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        for name in ("held_elsewhere", "holds_it"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        return content_digest(importlib.import_module("holds_it"))
+
+    assert digest(2) == digest(2)
+    assert digest(2) != digest(3)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x * float(os.environ["SCALE"]), lambda x: x * time.time(), os.getenv, importlib.import_module],
+    ids=["variables", "clock", "function", "modules by name"],
+)
+def test_what_another_process_may_see_otherwise_has_no_content(function):
+    with pytest.raises(UnstableError, match="of this process, such as variables of the environment"):
+        content_digest(function)
 
 
 def test_objects_with_hidden_state_have_no_content():

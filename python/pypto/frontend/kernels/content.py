@@ -14,6 +14,7 @@ import functools
 import hashlib
 import operator
 import os
+import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,16 @@ _DESCRIPTIONS = (
     types.GetSetDescriptorType,
     type(vars(collections.namedtuple("_", "a"))["a"]),
 )
+
+
+_OF_A_PROCESS = (
+    "os",
+    "posix",
+    "sys",
+    "importlib",
+    "random",
+    "time",
+)  # modules that give what no other process need have
 
 
 class UnstableError(Exception):
@@ -72,8 +83,6 @@ class _Digest:
             plain: Any = next(kind for kind in _NUMBERS_AND_TEXTS if isinstance(value, kind))
             self._put(type(value).__qualname__, plain.__repr__(value))
             self._made_by_the_user(value)
-        elif isinstance(value, types.ModuleType):
-            self._module(value)
         elif id(value) in self._seen:
             self._put("again", str(self._seen[id(value)][1]))
         else:
@@ -88,6 +97,8 @@ class _Digest:
             self._put("partial", type(value).__qualname__)
             self.feed((value.func, value.args, value.keywords))
             self._made_by_the_user(value)
+        elif isinstance(value, types.ModuleType):
+            self._module(value)
         elif isinstance(value, types.FunctionType):
             self._function(value)
         elif isinstance(value, types.MethodType):
@@ -136,11 +147,25 @@ class _Digest:
             self.feed(attribute)
 
     def _module(self, module: types.ModuleType) -> None:
-        """Library modules by name, others by the content of their file."""
+        """Library modules by name; others, of which anything may be read by name, with all that they hold."""
         self._put("module", module.__name__)
         if is_library_name(module.__name__):
+            _refuse_of_a_process(module.__name__)
             self._put(str(getattr(module, "__version__", "")))
             return
+        self._file_of(module)
+        for name, value in sorted(vars(module).items()):
+            if name.startswith("__") and name.endswith("__"):
+                continue
+            self._put(name)
+            try:
+                self.feed(value)
+            except UnstableError:  # what a kernel reads of it is fed on its own; here its code counts
+                maker = sys.modules.get(getattr(value, "__module__", None) or type(value).__module__)
+                if maker is not None and not is_library_name(maker.__name__):
+                    self._file_of(maker)
+
+    def _file_of(self, module: types.ModuleType) -> None:
         try:
             self._put(hashlib.sha256(Path(module.__file__ or "").read_bytes()).hexdigest())
         except OSError:
@@ -149,11 +174,13 @@ class _Digest:
     def _builtin(self, value: types.BuiltinFunctionType) -> None:
         if not isinstance(value.__self__, types.ModuleType | None):
             raise UnstableError(f"{value!r} is bound to an object")
+        _refuse_of_a_process(str(value.__module__))
         self._put("builtin", str(value.__module__), value.__qualname__)
 
     def _function(self, function: types.FunctionType) -> None:
         self._put("function", str(function.__module__), function.__qualname__)
         if helpers.is_library(function):
+            _refuse_of_a_process(function.__module__)
             return
         self._put(os.path.basename(function.__code__.co_filename), str(function.__code__.co_firstlineno))
         try:
@@ -209,11 +236,22 @@ class _Digest:
         elif kind is functools.partialmethod:
             self._put("partialmethod")
             self.feed((value.func, value.args, value.keywords))
+        elif kind is functools.singledispatchmethod:
+            self._put("singledispatchmethod")
+            self.feed((value.func, list(value.dispatcher.registry.values())))
+        elif kind is functools._lru_cache_wrapper:
+            self._put("cached")
+            self.feed(value.__wrapped__)
         elif is_library_name(kind.__module__) or not _is_seen_whole(kind):
             raise UnstableError(f"an object of type {kind.__module__}.{kind.__qualname__} has no content to compare")
         else:
             self.feed(kind)
             self._attributes(value)
+
+
+def _refuse_of_a_process(module: str) -> None:
+    if module.partition(".")[0] in _OF_A_PROCESS:
+        raise UnstableError(f"module {module} gives what is of this process, such as variables of the environment")
 
 
 def _is_set(slot: Any, value: Any) -> bool:
