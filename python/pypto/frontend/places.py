@@ -78,9 +78,10 @@ def caller_place(is_known: Callable[[str, int], bool] | None = None) -> Place | 
     frame: FrameType | None = sys._getframe(1)
     first: FrameType | None = None
     while frame is not None:
-        if not is_ours(frame):
+        filename = frame.f_code.co_filename
+        if not _is_file_of_ours(filename):
             first = first or frame
-            if is_known is None or is_known(frame.f_code.co_filename, frame.f_lineno):
+            if is_known is None or is_known(filename, frame.f_lineno):
                 return _place_of(frame)
         frame = frame.f_back
     return None if first is None else _place_of(first)
