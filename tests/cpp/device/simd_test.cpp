@@ -205,6 +205,29 @@ TEST(Simd, RunningSumsAreKeptInFp64) {
   }
 }
 
+TEST(Simd, RunningSumsOfColumnsAreThoseOfEachAlone) {
+  constexpr size_t kRows = 9;
+  for (const KernelTable* table : Tables()) {
+    for (const int64_t n : {1, 3, 8, 17, 100}) {
+      const auto columns = static_cast<size_t>(n);
+      std::vector<double> sums(columns + 1, 0.25);
+      std::vector<double> exact(columns, 0.25);
+      for (size_t row = 0; row < kRows; ++row) {
+        std::vector<float> cells(columns + 1, 5.0F);
+        for (size_t i = 0; i < columns; ++i) cells[i] = 0.1F * static_cast<float>((row * 31 + i) % 7) - 0.2F;
+        for (size_t i = 0; i < columns; ++i) exact[i] += static_cast<double>(cells[i]);
+        table->running_sums(cells.data(), cells.data(), sums.data(), n);
+        for (size_t i = 0; i < columns; ++i) {
+          ASSERT_EQ(cells[i], static_cast<float>(exact[i])) << table->name << " " << n;
+          ASSERT_EQ(sums[i], exact[i]);
+        }
+        ASSERT_EQ(cells.back(), 5.0F);
+        ASSERT_EQ(sums.back(), 0.25);
+      }
+    }
+  }
+}
+
 TEST(Simd, SignsOfZeroAreKept) {
   for (const KernelTable* table : Tables()) {
     for (const ElementwiseKernel kernel : {kElementwiseTanh, kElementwiseErf, kElementwiseSqrt, kElementwiseSin}) {

@@ -300,11 +300,14 @@ class LeafBuilder {
     }
     const bool scatters = op.code == program::OpCode::kScatter || op.code == program::OpCode::kIndexPut;
     if (!scatters && op.code != program::OpCode::kIndexAdd) return all;
-    const OperandProgram& written = op.inputs[scatters ? 1 : 2];
+    const size_t place = scatters ? 1 : 2;
+    const OperandProgram& written = op.inputs[place];
     if (written.source != Source::kAccess) return all;
     double elements = 1;
     for (int dim = 0; dim < out_.rank; ++dim) {
-      elements *= static_cast<double>(out_.accesses[written.index].extents[dim]);
+      const int64_t extent = out_.accesses[written.index].extents[dim];
+      const bool cut = FollowsTile(op, place + 1, dim);
+      elements *= static_cast<double>(cut ? std::min(extent, out_.tile[dim]) : extent);
     }
     return std::min(all, elements);
   }

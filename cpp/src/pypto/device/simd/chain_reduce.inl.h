@@ -69,6 +69,9 @@ void ChainReduce(PYPTO_STAGE) {
 
 template <typename T, typename Op>
 uint32_t FinishReduction(ChainReduction* reduction, int64_t n) {
+  if (n < kReduceBlock) [[likely]] {
+    return __builtin_bit_cast(uint32_t, AcrossLanes<Op>(Load(LanesOf<T>(reduction))));
+  }
   if ((n & (kReduceBlock - 1)) != 0) {
     AddBlock<T, Op>(reduction, AcrossLanes<Op>(Load(LanesOf<T>(reduction))));
   }

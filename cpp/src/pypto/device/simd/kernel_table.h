@@ -249,6 +249,8 @@ struct KernelTable {
 
   // Sums of the leading elements, kept in FP64 and rounded for each; *sum holds what comes before the first, then all.
   void (*running_sum)(float* out, const float* data, int64_t n, double* sum);
+  // The same of n columns: a row is added to the sums of those before it. `out` may be `data`.
+  void (*running_sums)(float* out, const float* data, double* sums, int64_t n);
 
   // Keys in the order of the numbers, NaN above all, reversed with `ascending`; the first key above a threshold, or n.
   void (*order_keys)(int32_t* keys, const float* values, int64_t n, bool ascending);

@@ -51,5 +51,22 @@ void RunningSum(float* out, const float* data, int64_t n, double* sum) {
   *sum = before;
 }
 
+// One more row of columns: each is added to the sum of its own.
+void RunningSums(float* out, const float* data, double* sums, int64_t n) {
+  typedef VecHalfF Memory __attribute__((aligned(4), may_alias));
+  typedef VecD Wide __attribute__((aligned(8), may_alias));
+  int64_t i = 0;
+  for (; i + kWideLanes <= n; i += kWideLanes) {
+    const VecHalfF x = *reinterpret_cast<const Memory*>(data + i);
+    const VecD sum = *reinterpret_cast<const Wide*>(sums + i) + __builtin_convertvector(x, VecD);
+    *reinterpret_cast<Wide*>(sums + i) = sum;
+    *reinterpret_cast<Memory*>(out + i) = __builtin_convertvector(sum, VecHalfF);
+  }
+  for (; i < n; ++i) {
+    sums[i] += static_cast<double>(data[i]);
+    out[i] = static_cast<float>(sums[i]);
+  }
+}
+
 }  // namespace
 }  // namespace pypto::device::simd::PYPTO_SIMD_SET

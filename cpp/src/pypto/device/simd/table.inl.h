@@ -71,6 +71,7 @@ constexpr KernelTable MakeTable() {
       .i32_to_f32 = WidenRow,
       .clamp_i32 = ClampRow,
       .running_sum = RunningSum,
+      .running_sums = RunningSums,
       .order_keys = OrderKeys,
       .first_above = FirstAbove,
       .places_from = PlacesFrom,

@@ -1,6 +1,7 @@
 // Operations along one axis: first extremes, running sums and products.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "pypto/device/chunk.h"
@@ -127,16 +128,38 @@ class Runner {
 
   void RunBlock(std::byte* to, const std::byte* from, int64_t columns) {
     const int last = args_.rank - 1;
+    const int64_t from_column = args_.in[0].view.strides[last];
+    const int64_t to_column = args_.out.view.strides[last];
+    const int64_t from_row = from_step_ * from_bytes_;
+    const int64_t to_row = to_step_ * to_bytes_;
     Sum sums[kChunk];
     std::fill_n(sums, columns, kNothing<kProduct, Sum>);
-    for (int64_t row = 0; row < n_; ++row) {
-      load_(in_[0].bytes, from + row * from_step_ * from_bytes_, args_.in[0].view.strides[last], columns);
+    for (int64_t row = 0; row < n_; ++row, from += from_row, to += to_row) {
+      if (row + kRowsAhead < n_ && from_column == 1 && to_column == 1) {
+        AskFor(from + kRowsAhead * from_row, columns * from_bytes_);
+        AskFor(to + kRowsAhead * to_row, columns * to_bytes_);
+      }
+      load_(in_[0].bytes, from, from_column, columns);
+      AddRow(sums, columns);
+      store_(to, to_column, out_[0].bytes, columns);
+    }
+  }
+
+  void AddRow(Sum* sums, int64_t columns) {
+    if constexpr (!kProduct && std::is_same_v<Sum, double>) {
+      args_.kernels.running_sums(Results(&out_[0]), Values(in_[0]), sums, columns);
+    } else {
       for (int64_t i = 0; i < columns; ++i) {
         sums[i] = Joined<kProduct>(sums[i], Values(in_[0])[i]);
         Results(&out_[0])[i] = static_cast<Out>(sums[i]);
       }
-      store_(to + row * to_step_ * to_bytes_, args_.out.view.strides[last], out_[0].bytes, columns);
     }
+  }
+
+  // Rows lie apart, which processors do not foresee.
+  static constexpr int64_t kRowsAhead = 8;
+  static void AskFor(const std::byte* row, int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 2);
   }
 
   const WholeArgs& args_;
