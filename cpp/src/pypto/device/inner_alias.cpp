@@ -75,7 +75,7 @@ InnerAlias FoldFactor(const program::Plan& plan, uint32_t index, std::vector<Lea
   int value = 0;
   const float factor = FactorOf(leaf, &value);
   if (factor == 1) return {};
-  const InnerAlias alias = AliasOf(plan, leaf, leaf.ops[0].inputs[value]);
+  InnerAlias alias = AliasOf(plan, leaf, leaf.ops[0].inputs[value]);
   if (alias.target == InnerAlias::kNone) return {};
   LeafProgram* product = nullptr;
   for (uint32_t other = 0; other < leaves->size(); ++other) {
