@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace pypto::device {
 namespace {
@@ -10,14 +11,19 @@ namespace {
 // Lives for one call of GatherReaders.
 class Gatherer {
  public:
-  explicit Gatherer(LeafProgram* program) : program_(*program) {}
+  explicit Gatherer(LeafProgram* program)
+      : program_(*program), locals_(program->locals.size()), accesses_(program->accesses.size()) {}
 
   void Run() {
     for (size_t first = 0; first < program_.ops.size();) {
       size_t end = first + 1;
       if (HasRows(program_.ops[first])) {
+        ++group_;
+        NoteMade(program_.ops[first]);
         for (size_t at = end; at < program_.ops.size(); ++at) {
-          if (Joins(first, end, at)) Move(at, end++);
+          if (!Joins(first, end, at)) continue;
+          Move(at, end);
+          NoteMade(program_.ops[end++]);
         }
       }
       first = end;
@@ -28,21 +34,36 @@ class Gatherer {
   // Not one cell of each row.
   bool HasRows(const OpProgram& op) const { return CellsOf(op)[static_cast<size_t>(program_.rank - 1)]; }
 
-  static bool Reads(const OpProgram& op, const OperandProgram& value) {
-    return std::any_of(op.inputs.begin(), op.inputs.begin() + op.input_count, [&](const OperandProgram& input) {
-      return input.source == value.source && input.index == value.index;
-    });
+  // Which group made a value last, and whether a reduction of it did.
+  struct Made {
+    size_t group = 0;
+    bool reduced = false;
+  };
+
+  Made* MadeOf(const OperandProgram& operand) {
+    switch (operand.source) {
+      case Source::kAccess: return &accesses_[operand.index];
+      case Source::kLocal: return &locals_[operand.index];
+      case Source::kNumber: break;
+    }
+    return nullptr;
+  }
+
+  void NoteMade(const OpProgram& op) {
+    Made& made = *MadeOf(op.output);
+    made.reduced = (made.group == group_ && made.reduced) || op.action == Action::kReduce;
+    made.group = group_;
   }
 
   // Operation `at` reads what [first, end) make of the same cells, before their rows end, and may come right behind.
-  bool Joins(size_t first, size_t end, size_t at) const {
+  bool Joins(size_t first, size_t end, size_t at) {
     const OpProgram& op = program_.ops[at];
     if (CellsOf(op) != CellsOf(program_.ops[first])) return false;
     bool reads = false;
-    for (size_t i = first; i < end; ++i) {
-      const OpProgram& made = program_.ops[i];
-      if (!Reads(op, made.output)) continue;
-      if (made.action == Action::kReduce) return false;
+    for (int input = 0; input < op.input_count; ++input) {
+      const Made* made = MadeOf(op.inputs[input]);
+      if (made == nullptr || made->group != group_) continue;
+      if (made->reduced) return false;
       reads = true;
     }
     if (!reads) return false;
@@ -77,6 +98,9 @@ class Gatherer {
   }
 
   LeafProgram& program_;
+  std::vector<Made> locals_;
+  std::vector<Made> accesses_;
+  size_t group_ = 0;
 };
 
 }  // namespace
