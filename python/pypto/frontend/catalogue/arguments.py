@@ -92,6 +92,17 @@ def to_number_operand(trace: Trace, value: Any, what: str) -> Operand | None:
     return None
 
 
+def to_scalar(value: Any, what: str) -> Any:
+    """A number as a float; one that is known in a launch only as it is."""
+    if isinstance(value, SymbolicScalar | FloatScalar):
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        check_usable(value)
+        raise trace_error(TypeError, f"{what} is a number, got {type(value).__name__}") from None
+
+
 def to_operand(trace: Trace, value: Any, what: str) -> Operand:
     """A tensor or a number as an operand of the core."""
     if isinstance(value, Tensor):

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pypto import _core
 from pypto.dtypes import DataType, is_float
-from pypto.frontend.catalogue.arguments import Element, to_operand, to_tensor_argument
+from pypto.frontend.catalogue.arguments import Element, to_operand, to_scalar, to_tensor_argument
 from pypto.frontend.catalogue.declarations import make
 from pypto.frontend.catalogue.signatures import PrecisionType, check_precision, signature_of
 from pypto.frontend.floats import FloatScalar
@@ -90,10 +90,13 @@ def check_elements(name: str, *operands: Any) -> None:
     for number in operands:
         if not tensors or not isinstance(number, float | FloatScalar):
             continue
-        if is_float(tensors[0].dtype) and tensors[0].dtype != DataType.DT_FP32:
-            raise trace_error(
-                TypeError, f"{name}(): {_not_with('a float literal is an FP32 element and', tensors[0].dtype)}"
-            )
+        dtype = tensors[0].dtype
+        if not is_float(dtype) or dtype == DataType.DT_FP32:
+            continue
+        text = _not_with("a float literal is an FP32 element and", dtype)
+        if isinstance(number, FloatScalar):
+            text = f"a number of the launch is an FP32 element and does not combine with {dtype.name}; use pypto.cast"
+        raise trace_error(TypeError, f"{name}(): {text}")
 
 
 _MAKERS: dict[str, Callable[[str, str], Any]] = {"unary": _unary, "binary": _binary}
@@ -225,7 +228,7 @@ def axpy_(y: Any, x: Any, alpha: float = 1.0) -> Tensor:
             f"{source.dtype.name}"
         )  # fmt: skip
     wide = [cast_to(tensor, DataType.DT_FP32) for tensor in (target, source)]
-    target.move(cast_to(add(wide[0], mul(wide[1], float(alpha))), target.dtype))
+    target.move(cast_to(add(wide[0], mul(wide[1], to_scalar(alpha, "axpy_(): alpha"))), target.dtype))
     return target
 
 

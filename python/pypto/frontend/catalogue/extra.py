@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.dtypes import DataType
-from pypto.frontend.catalogue.arguments import to_dtype_argument, to_static_extents, to_tensor_argument
+from pypto.frontend.catalogue.arguments import to_dtype_argument, to_scalar, to_static_extents, to_tensor_argument
 from pypto.frontend.catalogue.elementwise import add, cast_to, emit, exp, floor_div, maximum, mul, remainder, sub
 from pypto.frontend.catalogue.matrix import matmul
 from pypto.frontend.catalogue.movement import index_select
@@ -147,7 +147,7 @@ def gather_in_l1(
 def online_softmax(scores: Any, scale: float) -> tuple[Tensor, Tensor, Tensor]:
     """(exp(scale * s - m) as BF16, its column maxima m [1, q], its column sums [1, q]) over dim 0 of FP32 scores."""
     source = emit("_online_softmax", [to_tensor_argument(scores, "online_softmax()")])
-    scaled = mul(source, float(scale))
+    scaled = mul(source, to_scalar(scale, "online_softmax(): scale"))
     largest = amax(scaled, 0, keepdim=True)
     weights = exp(sub(scaled, largest))
     return cast_to(weights, DataType.DT_BF16), largest, sum(weights, 0, keepdim=True)

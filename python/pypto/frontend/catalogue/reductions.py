@@ -6,7 +6,7 @@ import enum
 from typing import Any
 
 from pypto.dtypes import DataType, is_float
-from pypto.frontend.catalogue.arguments import to_dim, to_tensor_argument
+from pypto.frontend.catalogue.arguments import to_dim, to_scalar, to_tensor_argument
 from pypto.frontend.catalogue.elementwise import add, cast_to, div, emit, exp, mul, rsqrt, sub
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import static_int
@@ -129,7 +129,7 @@ def rms_norm(x: Any, gamma: Any = None, epsilon: float = 1e-6) -> Tensor:
         raise trace_error(TypeError, f"rms_norm(): expected a float tensor, got {source.dtype.name}")
     wide = cast_to(source, DataType.DT_FP32)
     mean = div(sum(mul(wide, wide), -1, keepdim=True), source.valid_shape[-1])
-    result = mul(wide, rsqrt(add(mean, float(epsilon))))
+    result = mul(wide, rsqrt(add(mean, to_scalar(epsilon, "rms_norm(): epsilon"))))
     if gamma is not None:
         result = mul(result, cast_to(to_tensor_argument(gamma, "rms_norm()"), DataType.DT_FP32))
     return cast_to(result, source.dtype)
