@@ -98,7 +98,8 @@ if not TYPE_CHECKING:
                 raise
         owner = importlib.import_module("pypto.config" if name in _OPTION_NAMES else "pypto.frontend")
         if name not in owner.__all__:
-            raise AttributeError(f"module 'pypto' has no attribute {name!r}")
+            instead = importlib.import_module("pypto.frontend.catalogue.instead")
+            raise AttributeError(f"module 'pypto' has no attribute {name!r}{instead.instead_of(name)}")
         value = getattr(owner, name)
         globals()[name] = value
         return value

@@ -38,13 +38,14 @@ def expand(key: Any, rank: int) -> list[Any]:
     entries = list(key) if isinstance(key, tuple) else [key]
     if not isinstance(key, tuple) and not (_is_index(key) or isinstance(key, slice) or key is Ellipsis):
         check_usable(key)
-        raise trace_error(
-            TypeError, f"Invalid key type {type(key).__name__}: an index is made of ints, symbolic integers and slices"
-        )
+        text = f"Invalid key type {type(key).__name__}: an index is made of ints, symbolic integers and slices"
+        hint = "; pypto.where chooses elements by a mask, x[dim:index] and pypto.index_select by their places"
+        raise trace_error(TypeError, f"{text}{hint if isinstance(key, Tensor) else ''}")
     for entry in entries:
         if not (_is_index(entry) or isinstance(entry, slice) or entry is Ellipsis):
             check_usable(entry)
-            raise trace_error(TypeError, f"tuple key must be int, SymbolicScalar or slice, got {type(entry).__name__}")
+            text = f"tuple key must be int, SymbolicScalar or slice, got {type(entry).__name__}"
+            raise trace_error(TypeError, f"{text}{'; pypto.unsqueeze makes a new dim' if entry is None else ''}")
     ellipses = [position for position, entry in enumerate(entries) if entry is Ellipsis]
     if len(ellipses) > 1:
         raise trace_error(IndexError, "an index has one `...` at most")
@@ -83,7 +84,10 @@ def resolve(key: Any, shape: list[Any]) -> list[DimIndex]:
             resolved.append(DimIndex(_wrap(entry, extent, "an index"), None, is_integer=True))
             continue
         if entry.step is not None and static_int(entry.step) != 1:
-            raise trace_error(ValueError, f"step must be 1 or None, got {entry.step}")
+            text = f"step must be 1 or None, got {entry.step}"
+            raise trace_error(
+                ValueError, f"{text}; pypto.reshape(x, [..., n, step]) has every step-th element in a column"
+            )
         start = None if entry.start is None else _wrap(entry.start, extent, "the start of a slice")
         stop = None if entry.stop is None else _wrap(entry.stop, extent, "the stop of a slice")
         resolved.append(DimIndex(start, stop))

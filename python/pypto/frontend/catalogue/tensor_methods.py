@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from pypto.frontend.catalogue.instead import instead_of
 from pypto.frontend.places import trace_error
 from pypto.frontend.tracing.tracer import TensorLike
 
@@ -83,13 +84,27 @@ class TensorMethods(TensorLike, CatalogueMethods):
 
         indexing.write(cast("Tensor", self), key, value)
 
+    # Names of other libraries.
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}{instead_of(name)}")
+
+    @classmethod
+    def __torch_function__(cls, function: Any, *_: Any) -> NoReturn:
+        """What functions of torch do with tensors of a kernel."""
+        name = getattr(function, "__name__", str(function))
+        here = f". Instead: pypto.{name}" if name in _operations().CATALOGUE else instead_of(name)
+        raise trace_error(TypeError, f"{name}() of torch takes no tensors of a kernel{here}")
+
     # Python values that a tensor cannot become.
 
     def _no_value(self, *_: Any) -> NoReturn:
         raise trace_error(
             TypeError,
             "a tensor has no value while the kernel is traced: conditions and bounds are ints or symbolic integers, "
-            "element-wise choices are operations such as pypto.maximum",
+            "element-wise choices are operations such as pypto.maximum, pypto.where and pypto.logical_and",
         )
 
     __bool__ = __int__ = __float__ = _no_value
