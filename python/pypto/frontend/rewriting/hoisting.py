@@ -89,7 +89,7 @@ class _Hoisting:
             return _at(ast.Expr(node), node)
         rest = node.values[1:]
         last = self._without_value(rest[0] if len(rest) == 1 else _at(ast.BoolOp(node.op, rest), rest[0]))
-        first = node.values[0]
+        first = holds(node.values[0]) if isinstance(node.values[0], ast.BoolOp) else node.values[0]
         test = first if isinstance(node.op, ast.And) else _at(ast.UnaryOp(ast.Not(), first), first)
         return _at(ast.If(test, [last], []), node)
 

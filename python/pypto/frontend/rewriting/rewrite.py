@@ -86,6 +86,7 @@ class _Rewriter(Stores):
         self.live = liveness.live
         self.metas: list[FlowMeta] = []
         self.uncertain = _uncertain(self.flows)  # names that may be bound on some paths only
+        self.left: set[ast.AST] = set()  # `and` and `or` that are left operands of others
         self.given: set[ast.expr] = set()  # such names where they are arguments of a call
         self.asked: dict[tuple[str, tuple[str, ...]], Names] = {}  # by name and parameters of a function
 
@@ -248,9 +249,11 @@ class _Rewriter(Stores):
             self.generic_visit(node)
             node.values[:-1] = [self._known(value) for value in node.values[:-1]]
             return node
+        word = "left" if node in self.left else ""
+        self.left.update(value for value in node.values[:-1] if isinstance(value, ast.BoolOp))
         keys = [self._operands_meta(value, [value]) for value in node.values[1:]]
         values: list[ast.expr] = [self.visit(value) for value in node.values]
-        method = "and_" if isinstance(node.op, ast.And) else "or_"
+        method = ("and_" if isinstance(node.op, ast.And) else "or_") + word
         rest = [self._operand(value, key) for value, key in zip(values[1:], keys, strict=True)]
         return self._located(self._call(RUNTIME, method, values[0], *rest), node)
 

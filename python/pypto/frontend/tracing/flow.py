@@ -151,6 +151,7 @@ class FunctionRuntime:
         return value.bound if is_bound else ~value.bound
 
     and_, or_, compare, select = logic.all_of, logic.any_of, logic.compare, logic.select
+    and_left, or_left = logic.all_left, logic.any_left
     compare_two, quantified = staticmethod(logic.compare_two), logic.quantified
     call, call_given = staticmethod(calls.called), staticmethod(calls.called_with_names)
     binary, in_place = staticmethod(operators.binary), staticmethod(operators.in_place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pypto.frontend import symbolic
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
@@ -18,6 +18,7 @@ from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, to_exp
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracing import carry
 from pypto.frontend.tracing.choices import choose_value
+from pypto.frontend.tracing.helpers import is_users
 from pypto.frontend.tracing.operands import SKIPPED, Operand, choose, light, meta_of, when, writes
 from pypto.frontend.tracing.reach import depth
 from pypto.frontend.tracing.tracer import Retrace, TensorFact, TensorLike, Trace, require
@@ -58,8 +59,17 @@ def holds(value: Any) -> Any:
     return found if is_symbolic(found) else truth(found)
 
 
+class _Tested(NamedTuple):
+    """An object that gives `and` or `or` its value, and whether it counts as true: that is asked once."""
+
+    value: Any
+    holds: bool
+
+
 def _left(value: Any) -> Any:
-    """The same for a left operand of `and` or `or`, which is the value of both where nothing follows it."""
+    """Whether a left operand of `and` or `or` counts as true: it is the value of both where nothing follows it."""
+    if type(value) is _Tested:
+        return value.holds
     found = holds(value)
     if is_symbolic(found) and found is not value:
         raise trace_error(
@@ -70,30 +80,46 @@ def _left(value: Any) -> Any:
     return found
 
 
-def all_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
-    """`left and ...`; symbolic operands give a symbolic result."""
+def _given(left: Any, held: bool) -> Any:
+    return _Tested(left, held) if type(left) is not _Tested and is_users(left) else left
+
+
+def all_left(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
+    """`left and ...` as a left operand; symbolic operands give a symbolic result."""
     for other in rest:
         held = _left(left)
         if is_symbolic(left):
             left = left.tenary(_condition(when(runtime, left, other)), 0)
         elif not held:
-            return left
+            return _given(left, False)
         else:
             left = other()
     return left
 
 
-def any_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
-    """`left or ...`; symbolic operands give a symbolic result."""
+def any_left(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
+    """`left or ...` as a left operand; symbolic operands give a symbolic result."""
     for other in rest:
         held = _left(left)
         if is_symbolic(left):
             left = left.tenary(left, _condition(when(runtime, ~left, other)))
         elif held:
-            return left
+            return _given(left, True)
         else:
             left = other()
     return left
+
+
+def all_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
+    """`left and ...`."""
+    found = all_left(runtime, left, *rest)
+    return found.value if type(found) is _Tested else found
+
+
+def any_of(runtime: FunctionRuntime, left: Any, *rest: Operand) -> Any:
+    """`left or ...`."""
+    found = any_left(runtime, left, *rest)
+    return found.value if type(found) is _Tested else found
 
 
 def compare(runtime: FunctionRuntime, operators: tuple[str, ...], left: Any, *rest: Operand) -> Any:
@@ -245,6 +271,8 @@ def _condition(value: Any) -> Any:
     """A right operand of `and` or `or` behind a symbolic one."""
     if value is SKIPPED:
         return 0
+    if type(value) is _Tested:
+        return value.holds
     if isinstance(value, bool | SymbolicScalar) or symbolic.as_int(value) is not None:
         return value
     raise trace_error(
