@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from eager_kernels import check_afresh, module_of, run
+from eager_kernels import check_afresh, eager, module_of, run
 
 import pypto
 from pypto.frontend.objects import containers
@@ -124,6 +124,9 @@ class Object:
         return bump()
 
 
+zipped, numbered, backwards = zip((1, 2, 3), (4, 5, 6)), enumerate((5, 6, 7)), reversed([1, 2, 3])
+mapped = map(int, "123")
+chained, paired = itertools.chain((1, 2), (3, 4)), itertools.pairwise((1, 2, 3, 4))
 TABLE = {"f": bump}
 thing, made = Object(), collections.defaultdict(bump)
 """
@@ -147,12 +150,25 @@ LOST = [
     "written.write('ab')", "next(first)", "large.__setitem__(0, large[0] + 1) or float(large[0])",
     "float(large_host.add_(1)[0])",
 ]  # fmt: skip
+ITERATORS = [
+    "next(first)", "next(zipped)[0]", "next(numbered)[1]", "next(backwards)", "next(mapped)", "next(chained)",
+    "next(paired)[1]", "written.write('ab') + written.tell()",
+]  # fmt: skip
 TWICE = "k = {}\ny = x * k\nif n[0] > 0:\n    y = y + 1.0\nout[0:4] = y\nout[4:8] = x * peek()"
 
 
 @pytest.mark.parametrize("call", STATE + CALLS)
 def test_each_call_changes_it_once(tmp_path, call):
     check_afresh(tmp_path, TWICE.format(call), (1, 0), HEAD)
+
+
+@pytest.mark.parametrize("call", STATE + ITERATORS)
+def test_a_call_finds_what_the_last_one_left(tmp_path, call):
+    body = f"k = {call}\nout[0:4] = x * k"
+    module = module_of(tmp_path, body, HEAD)
+    expected = [eager(module, [0, 0])[1][0].item() for _ in range(3)]
+    kernel = pypto.frontend.jit(module_of(tmp_path, body, HEAD).kernel)
+    assert [run(kernel, (0, 0))[1][0].item() for _ in range(3)] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("around", ["if n[0] > 0:", "for i in pypto.loop(n[0]):"])
@@ -185,6 +201,14 @@ def test_more_objects_than_few_are_all_looked_at(tmp_path):
     )
     with pytest.raises(pypto.PyptoError, match="its length went from 1 to 2"):
         run(pypto.frontend.jit(module.kernel), (0, 0))
+
+
+def test_a_kernel_that_draws_nothing_is_compiled_once(tmp_path):
+    kernel = pypto.frontend.jit(module_of(tmp_path, "k = 1 if torch.float32 else 2\nout[0:4] = x * k", HEAD).kernel)
+    for _ in range(3):
+        torch.rand(1)
+        run(kernel, (0, 0))
+    assert kernel.cache_info().misses == 1
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from pypto.frontend.kernels.arrays import Described, contents, described, is_num
 from pypto.frontend.kernels.reading import captured_values, is_installed_file, is_own_module, namespace, reading_of
 from pypto.frontend.kernels.tensor_reads import contents_of
 from pypto.frontend.objects.definitions import slots_of
-from pypto.frontend.objects.hidden import UNSET
-from pypto.frontend.objects.parts import VIEWS
+from pypto.frontend.objects.hidden import UNSET, hidden_in, know_packages
+from pypto.frontend.objects.parts import VIEWS, parts_of
 from pypto.frontend.tracing import helpers
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
@@ -67,6 +67,7 @@ class Keys:
     """
 
     def __init__(self) -> None:
+        know_packages()
         self.tensors: dict[int, Any] = {}  # of torch, by id
         self._known: dict[
             int, tuple[Any, int]
@@ -102,6 +103,10 @@ class Keys:
         if is_torch_tensor(value):
             self.tensors[id(value)] = value
             return (SameObject(value), described(value), self._items(vars(value)))
+        state = state_of(value)
+        if state is not None:
+            held = tuple((self.of(key), self.of(part)) for key, part in state)
+            return (SameObject(value), held, self._items(attributes_of(value)))
         if _is_opaque(value):
             return SameObject(value)
         return (self.of(type(value)), self._elements(value), self._attributes(value))
@@ -191,6 +196,15 @@ def slot_of(value: Any, name: str) -> Any:
         return object.__getattribute__(value, name)
     except AttributeError:
         return UNSET
+
+
+def state_of(value: Any) -> list[tuple[Any, Any]] | None:
+    """What tells how far an iterator, a file or a generator of random numbers is; None for other objects."""
+    hidden = hidden_in(type(value))
+    if hidden is not None:
+        return hidden.read(value)
+    is_iterator = hasattr(type(value), "__next__") and not is_user_class(type(value))
+    return parts_of(value) if is_iterator else None
 
 
 def stands_for(value: Any) -> tuple[Any, ...] | None:

@@ -68,6 +68,8 @@ class Guards:
             if not self._named(function, (name,), value, reading.paths_from(function, name)):
                 return False
         paths = reading.global_paths(function)
+        if reading.random_generators(function):
+            return False
         if not all(self._path(function, function.__globals__, path, 0) for path in paths):
             return False
         if reading.reading_of(function).by_text and not self._namespace(function.__globals__):
@@ -161,6 +163,8 @@ class Guards:
             return True
         if kind is types.MappingProxyType or kind in VIEWS:
             return all(self._value(part) for part in gc.get_referents(value))
+        if captures.state_of(value) is not None:
+            return False
         is_plain = isinstance(value, int | float | str | bytes) and captures.is_user_class(kind)
         is_torchs = kind.__module__.partition(".")[0] == "torch" and bool(captures.attributes_of(value))
         if captures.is_user_object(value) or kind in (types.SimpleNamespace, _CACHED) or is_plain or is_torchs:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pypto.frontend.kernels.arrays import described, is_array
 from pypto.frontend.objects.definitions import is_library_name
+from pypto.frontend.objects.hidden import generators_of
 from pypto.frontend.rewriting.code_objects import global_names
 from pypto.frontend.rewriting.source import NoSourceError, read_source
 
@@ -184,7 +185,17 @@ def captured_values(function: types.FunctionType) -> list[tuple[str, Any]]:
     if reading_of(function).by_text:
         values += namespace(function.__globals__).items()
     values += [(module.__name__, module) for module in modules_by_text(function)]
-    return values + _imported_values(function)
+    return values + _imported_values(function) + random_generators(function)
+
+
+def random_generators(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """The generators of random numbers of the modules whose functions the source names."""
+    found: dict[str, Any] = {}
+    for name, *rest in global_paths(function):
+        value = function.__globals__.get(name)
+        if isinstance(value, types.ModuleType) or type(value) is types.BuiltinFunctionType:
+            found.update(generators_of([(name, value)], rest))
+    return list(found.items())
 
 
 def namespace(names: dict[str, Any]) -> dict[str, Any]:
