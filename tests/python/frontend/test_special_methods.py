@@ -109,10 +109,10 @@ class Ad:
     __radd__ = __add__
     def __lt__(self, o):
         self.L[0] = self.L[0] + 1
-        return self.v < o.v
+        return self.v < getattr(o, 'v', o)
     def __gt__(self, o):
         self.L[0] = self.L[0] + 1
-        return self.v > o.v
+        return self.v > getattr(o, 'v', o)
 class IA(list):
     def __iadd__(self, o):
         self.append(o[0] * 2)
@@ -178,6 +178,11 @@ STATEMENTS = [
     "q = any(map(lambda k: Bo(C, k > 0), range(3))) * A[0] + B[0]",
     "q = bool(Bo(C)) * A[0] + B[0]",
     "assert Bo(C); q = A[0] + B[0] * 2",
+    "q = n[0] + Ad(C, 1) + A[0] + B[0] * 2",
+    "q = ((n[0] + 1) < Ad(C, 3)) * 3 + A[0] + B[0] * 2",
+    "q = n[1] * o",
+    "out[12:16] = x + Ad(C, 2); q = A[0] + B[0] * 2",
+    "q = n[0]; q += Ad(C, 1); q = q + A[0] + B[0] * 2",
     "z = ((Bo(C) or Bo(C)) and 3); q = z * A[0] + B[0]",
     "z = ((Bo(C, False) and Bo(C)) or 3); q = z * A[0] + B[0]",
     "((Bo(C) or True) or A[0] > 3) and 3; q = A[0] + B[0]",

@@ -17,7 +17,7 @@ from pypto.frontend.symbolic import SymbolicScalar, static_int
 from pypto.frontend.tracing.calls import held_by, is_written, method
 from pypto.frontend.tracing.helpers import is_users
 from pypto.frontend.tracing.maybe import Maybe
-from pypto.frontend.tracing.tracer import current
+from pypto.frontend.tracing.tracer import FloatLike, TensorLike, current
 
 _OPERATORS: dict[str, tuple[Any, str]] = {
     "Add": (operator.add, "+"),
@@ -57,6 +57,7 @@ _IN_PLACE = {
     "BitXor": operator.ixor,
 }  # fmt: skip
 _SEQUENCES = (list, tuple, str, bytes, bytearray)
+_OF_THE_KERNEL = (SymbolicScalar, TensorLike, FloatLike)
 _JOINING = ("Add", "Mult")  # what sequences do when all else fails
 
 
@@ -109,6 +110,8 @@ def _by_methods(name: str, one: tuple[Any, str], other: tuple[Any, str]) -> Any:
     is_comparison = name in _COMPARISONS
     if name in _JOINING and isinstance(a, _SEQUENCES) and not is_users(a):
         tries = tries[::-1]
+    elif isinstance(a, _OF_THE_KERNEL) and not isinstance(b, int | float) and is_written(type(b), right):
+        tries = tries[1:]  # the left one would refuse it
     elif type(a) is type(b) and not is_comparison:
         tries = tries[:1]
     elif (
