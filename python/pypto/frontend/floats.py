@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from pypto.frontend import foreign
+from pypto.frontend.kernels.arrays import kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, check_trace
 from pypto.frontend.tracing import tracer
@@ -48,7 +50,7 @@ class FloatScalar(tracer.FloatLike):
             return NotImplemented
         operand = float_expr(self._trace, other)
         if operand is None:
-            raise trace_error(TypeError, f"'{self._name}' is a number and does not mix with {type(other).__name__}")
+            raise trace_error(TypeError, f"'{self._name}' is a number and does not mix with {kind_name(other)}")
         a, b = (operand, self._expr) if reflected else (self._expr, operand)
         expr = self._trace.expression("make_expr", EXPRESSION_OPERATORS["float_" + operation], a, b)
         return FloatScalar._wrap(self._trace, expr, self._name)
@@ -77,13 +79,17 @@ class FloatScalar(tracer.FloatLike):
     def __rtruediv__(self, other: Any) -> Any:
         return self._combine("div", other, True)
 
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return foreign.apply_ufunc(function, method, inputs, keywords)
+
     def __neg__(self) -> Any:
         return self._combine("sub", -0.0, True)
 
     def __pos__(self) -> FloatScalar:
         return self
 
-    __bool__ = __float__ = __int__ = __eq__ = __ne__ = _refuse
+    __bool__ = __float__ = __int__ = __eq__ = __ne__ = __abs__ = __round__ = __trunc__ = __floor__ = __ceil__ = _refuse
+    __divmod__ = __rdivmod__ = __rpow__ = __lshift__ = __rshift__ = __and__ = __or__ = __xor__ = __invert__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = _refuse
     __hash__ = _refuse
 
@@ -117,4 +123,5 @@ def float_expr(trace: tracer.Trace, value: Any) -> int | None:
 def number_of(trace: tracer.Trace, slot: int, name: str, *, floating: bool) -> SymbolicScalar | FloatScalar:
     """The number that a slot holds."""
     expr = int(trace.builder.slot(slot))
+    trace.shown.setdefault(f"slot{slot}", name)
     return FloatScalar._wrap(trace, expr, name) if floating else SymbolicScalar._wrap(trace, expr)

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NoReturn
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto import _core
+from pypto.frontend import foreign
+from pypto.frontend.kernels.arrays import kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.tracing import tracer
 
 EXPRESSION_OPERATORS: dict[str, int] = dict(_core.EXPRESSION_OPERATORS)
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+_OF_PROGRAM = re.compile(r"\b(?:slot|loop)\d+\b")
 
 
 class SatStatus(enum.Enum):
@@ -28,7 +32,10 @@ def as_int(value: Any) -> int | None:
         return int(value)
     if isinstance(value, SymbolicScalar | float | complex) or not hasattr(type(value), "__index__"):
         return None
-    return int(value.__index__())
+    try:
+        return int(value.__index__())
+    except TypeError:  # an array
+        return None
 
 
 class SymbolicScalar:
@@ -123,10 +130,20 @@ class SymbolicScalar:
         return self.concrete() != 0
 
     def __float__(self) -> NoReturn:
-        raise trace_error(TypeError, "Invalid type. A symbolic integer cannot become a float.")
+        raise trace_error(
+            TypeError,
+            f"Invalid type. A symbolic integer cannot become a float: {self} is known only when the kernel runs. "
+            "Instead: compute with integers, or put it into a tensor (pypto.full) and compute there",
+        )
+
+    if not TYPE_CHECKING:  # for which there are no other attributes
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"a symbolic integer has no attribute '{name}': it is known when the kernel runs")
 
     def __str__(self) -> str:
-        return str(self._trace.builder.expr_text(self._expr))
+        text, shown = str(self._trace.builder.expr_text(self._expr)), self._trace.shown
+        return _OF_PROGRAM.sub(lambda found: shown.get(found[0], found[0]), text) if shown else text
 
     def __repr__(self) -> str:
         return f"SymbolicScalar({self})"
@@ -193,6 +210,55 @@ class SymbolicScalar:
 
     def __abs__(self) -> Any:
         return self.max(-self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is not None and digits < 0:
+            raise trace_error(TypeError, "round() of a symbolic integer to tens. Instead: (n + 5) // 10 * 10")
+        return self
+
+    def __trunc__(self) -> SymbolicScalar:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def _no_operator(self, symbol: str, instead: str) -> NoReturn:
+        raise trace_error(TypeError, f"`{symbol}` is no operation of symbolic integers. Instead: {instead}")
+
+    def __pow__(self, _: Any, modulus: Any = None) -> NoReturn:
+        self._no_operator("**", "write the product, such as n * n")
+
+    def __rpow__(self, _: Any) -> NoReturn:
+        self._no_operator("**", "choose among the powers with if statements, or read them from a tensor")
+
+    def __lshift__(self, _: Any) -> NoReturn:
+        self._no_operator("<<", "multiply with a power of two, such as n * 2")
+
+    def __rshift__(self, _: Any) -> NoReturn:
+        self._no_operator(">>", "divide by a power of two, such as n // 2, which truncates")
+
+    def __rlshift__(self, _: Any) -> NoReturn:
+        self._no_operator("<<", "choose among the powers of two with if statements, or read them from a tensor")
+
+    __rrshift__ = __rlshift__
+
+    def __xor__(self, _: Any) -> NoReturn:
+        self._no_operator("^", "compare with !=, for conditions; & and | are logical, too")
+
+    __rxor__ = __xor__
+
+    def __matmul__(self, _: Any) -> NoReturn:
+        self._no_operator("@", "multiply with *")
+
+    __rmatmul__ = __matmul__
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return foreign.apply_ufunc(function, method, inputs, keywords)
 
     # Comparisons and logic.
 
@@ -275,7 +341,7 @@ def to_symbolic(trace: tracer.Trace, value: Any) -> SymbolicScalar:
         return value
     number = as_int(value)
     if number is None:
-        raise trace_error(TypeError, f"Invalid type. Symbolic integers mix with ints only, got {type(value).__name__}.")
+        raise trace_error(TypeError, f"Invalid type. Symbolic integers mix with ints only, got {kind_name(value)}.")
     return SymbolicScalar._wrap(trace, trace.constant(number))
 
 
@@ -296,7 +362,7 @@ def from_expr(trace: tracer.Trace, expr: int) -> int | SymbolicScalar:
 def to_expr(trace: tracer.Trace, value: Any, what: str) -> int:
     """The expression of an int or a symbolic integer, checked to be usable at this point of the kernel."""
     if not isinstance(value, SymbolicScalar) and as_int(value) is None:
-        raise trace_error(TypeError, f"{what}: expected an int or a symbolic integer, got {type(value).__name__}")
+        raise trace_error(TypeError, f"{what}: expected an int or a symbolic integer, got {kind_name(value)}")
     symbolic = to_symbolic(trace, value)
     trace.check_loops(symbolic._expr)
     return int(symbolic._expr)

@@ -15,6 +15,7 @@ from pypto.frontend import symbolic
 from pypto.frontend.annotations import TensorSpec, make_spec, spec_from_brackets
 from pypto.frontend.catalogue import packed
 from pypto.frontend.catalogue.tensor_methods import TensorMethods
+from pypto.frontend.kernels.arrays import kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import static_int
 from pypto.frontend.tracing import tracer
@@ -349,7 +350,7 @@ class Tensor(Linked, TensorMethods):
     def move(self, value: Any) -> None:
         """Makes the object hold the value, seen through every alias; afterwards both are independent."""
         if not isinstance(value, Tensor):
-            raise trace_error(TypeError, f"move(): expected a tensor, got {type(value).__name__}")
+            raise trace_error(TypeError, f"move(): expected a tensor, got {kind_name(value)}")
         self._check()
         if value is self:
             return

@@ -41,11 +41,11 @@ def shown(capsys, rows: int, number: int) -> list[str]:
 def test_each_time_is_shown_in_order(capsys):
     texts = shown(capsys, 6, 1)
     assert [text.split(": ")[1].split(",")[0] for text in texts] == ["tile", "late", "tile"]
-    assert "tile, loop0 = 0, [4, 2] DT_FP32\ntensor([[ 0.,  2.],\n        [ 4.,  6.]," in texts[0]
+    assert "tile, i = 0, [4, 2] DT_FP32\ntensor([[ 0.,  2.],\n        [ 4.,  6.]," in texts[0]
     assert texts[0].endswith(", 1.5, 3, [RUNTIME_GetInputShapeDim(ARG_x,0), 2] DT_FP32\n")
     assert "= 1, [4, 2] DT_FP16\ntensor([[ 0.,  2.]," in texts[1] and "dtype=torch.float16" in texts[1]
     # Of the tail only what is valid.
-    assert "loop0 = 4, [4, 2] DT_FP32\ntensor([[16., 18.],\n        [20., 22.]]), 2.25, 3" in texts[2]
+    assert "i = 4, [4, 2] DT_FP32\ntensor([[16., 18.],\n        [20., 22.]]), 2.25, 3" in texts[2]
     assert [text.split(": ")[1].split(",")[0] for text in shown(capsys, 6, 9)] == ["tile", "late"] * 2
 
 

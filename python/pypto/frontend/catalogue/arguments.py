@@ -10,6 +10,7 @@ from typing import Any
 
 from pypto.dtypes import DataType, to_dtype
 from pypto.frontend.floats import FloatScalar
+from pypto.frontend.kernels.arrays import kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import INT64_MAX, INT64_MIN, SymbolicScalar, as_int, check_trace, static_int, to_expr
 from pypto.frontend.tensor import Tensor
@@ -51,7 +52,7 @@ def to_tensor_argument(value: Any, what: str) -> Tensor:
     if isinstance(value, Tensor):
         return value
     check_usable(value)
-    raise trace_error(TypeError, f"{what}: expected a tensor, got {type(value).__name__}")
+    raise trace_error(TypeError, f"{what}: expected a tensor, got {kind_name(value)}")
 
 
 def check_usable(value: Any) -> None:
@@ -110,7 +111,7 @@ def to_operand(trace: Trace, value: Any, what: str) -> Operand:
     number = to_number_operand(trace, value, what)
     if number is None:
         check_usable(value)
-        raise trace_error(TypeError, f"{what}: expected a tensor or a number, got {type(value).__name__}")
+        raise trace_error(TypeError, f"{what}: expected a tensor or a number, got {kind_name(value)}")
     return number
 
 

@@ -196,4 +196,4 @@ def _one_group(x: Tensor, w: Tensor, sizes: list[int], steps: list[int], spread:
     return total
 
 
-EXPLICIT = {"conv": conv}
+EXPLICIT: dict[str, Any] = {"conv": conv}

@@ -232,6 +232,6 @@ def axpy_(y: Any, x: Any, alpha: float = 1.0) -> Tensor:
     return target
 
 
-EXPLICIT = {
+EXPLICIT: dict[str, Any] = {
     function.__name__: function for function in (axpy_, clip, greater, lrelu, pow, prelu, round, where)
 }  # fmt: skip

@@ -161,7 +161,7 @@ def online_softmax_update(m0: Any, l0: Any, o0: Any, m1: Any, l1: Any, o1: Any) 
     return largest, add(mul(l0, old), mul(l1, new)), add(mul(o0, old), mul(o1, new))
 
 
-EXPLICIT = {function.__name__: function for function in (deinterleave, interleave, normal, uniform)}
+EXPLICIT: dict[str, Any] = {function.__name__: function for function in (deinterleave, interleave, normal, uniform)}
 EXPERIMENTAL = {
     function.__name__: function
     for function in (gather_in_l1, gather_in_ub, online_softmax, online_softmax_update, transposed_batchmatmul)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pypto.frontend.catalogue import operations
 from pypto.frontend.catalogue.arguments import check_usable, to_number_operand
+from pypto.frontend.kernels.arrays import kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, as_int, static_int, to_expr
 from pypto.frontend.tensor import Tensor
@@ -38,13 +39,13 @@ def expand(key: Any, rank: int) -> list[Any]:
     entries = list(key) if isinstance(key, tuple) else [key]
     if not isinstance(key, tuple) and not (_is_index(key) or isinstance(key, slice) or key is Ellipsis):
         check_usable(key)
-        text = f"Invalid key type {type(key).__name__}: an index is made of ints, symbolic integers and slices"
+        text = f"Invalid key type {kind_name(key)}: an index is made of ints, symbolic integers and slices"
         hint = "; pypto.where chooses elements by a mask, x[dim:index] and pypto.index_select by their places"
         raise trace_error(TypeError, f"{text}{hint if isinstance(key, Tensor) else ''}")
     for entry in entries:
         if not (_is_index(entry) or isinstance(entry, slice) or entry is Ellipsis):
             check_usable(entry)
-            text = f"tuple key must be int, SymbolicScalar or slice, got {type(entry).__name__}"
+            text = f"tuple key must be int, SymbolicScalar or slice, got {kind_name(entry)}"
             raise trace_error(TypeError, f"{text}{'; pypto.unsqueeze makes a new dim' if entry is None else ''}")
     ellipses = [position for position, entry in enumerate(entries) if entry is Ellipsis]
     if len(ellipses) > 1:
@@ -142,7 +143,10 @@ def read(x: Tensor, key: Any) -> Any:
 def _read_cell(x: Tensor, indices: list[Any]) -> SymbolicScalar:
     trace = require("a scalar read")
     exprs = [to_expr(trace, index, "a scalar read") for index in indices]
-    return SymbolicScalar._wrap(trace, trace.build("read_cell", x.use(), exprs))
+    expr = trace.build("read_cell", x.use(), exprs)
+    name = next((name for name, each in trace.parameters.items() if each is x), "tensor")
+    trace.shown[str(trace.builder.expr_text(expr))] = f"{name}[{', '.join(map(str, indices))}]"
+    return SymbolicScalar._wrap(trace, expr)
 
 
 def write(x: Tensor, key: Any, value: Any) -> None:
@@ -165,7 +169,7 @@ def write(x: Tensor, key: Any, value: Any) -> None:
     trace = require("a write")
     if to_number_operand(trace, value, "a write") is None:
         check_usable(value)
-        raise trace_error(TypeError, f"a region takes a tensor or a number, got {type(value).__name__}")
+        raise trace_error(TypeError, f"a region takes a tensor or a number, got {kind_name(value)}")
     extents = [_static_extent(index, size, dim) for dim, (index, size) in enumerate(zip(indices, shape, strict=True))]
     filled = operations.full(extents, value, x.dtype)
     if whole:

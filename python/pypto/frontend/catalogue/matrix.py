@@ -141,4 +141,4 @@ def dequantize(x: Any, scale: Any, otype: Any, axis: int, zero_points: Any = Non
     return cast_to(mul(value, _floats(_along(source, scale, axis, "dequantize()"))), dtype)
 
 
-EXPLICIT = {function.__name__: function for function in (dequantize, matmul, quantize)}
+EXPLICIT: dict[str, Any] = {function.__name__: function for function in (dequantize, matmul, quantize)}

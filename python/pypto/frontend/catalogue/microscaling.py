@@ -127,4 +127,4 @@ def quant_mx(
     return _shapes().cast(kept, dtype, satmode=1), scales
 
 
-EXPLICIT = {function.__name__: function for function in (quant_mx, scaled_mm)}
+EXPLICIT: dict[str, Any] = {function.__name__: function for function in (quant_mx, scaled_mm)}

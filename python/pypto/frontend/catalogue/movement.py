@@ -370,7 +370,7 @@ def atomic_add(src: Any, offsets: Any, dst: Any) -> None:
     _shapes().write_region(target, add(present, source), starts)
 
 
-EXPLICIT = {
+EXPLICIT: dict[str, Any] = {
     function.__name__: function
     for function in (
         arange, atomic_add, concat, expand_clone, fillpad, gather, gathermask, index_add, index_add_, index_add__ub,

@@ -22,6 +22,7 @@ from pypto.frontend.catalogue.elementwise import ELEMENTWISE, cast_to, emit
 from pypto.frontend.catalogue.ranks import limited
 from pypto.frontend.catalogue.reinterpreted import ReinterpretedTensor, reinterpreted
 from pypto.frontend.catalogue.tensor_methods import TensorMethods
+from pypto.frontend.kernels.arrays import kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import as_int, static_int, to_expr
 from pypto.frontend.tensor import Tensor
@@ -97,7 +98,7 @@ def full(size: Any, value: Any, dtype: Any, *, valid_shape: Any = None) -> Tenso
     shape = to_static_extents(size, "full()")
     operand = to_number_operand(trace, value, "full()")
     if operand is None:
-        raise trace_error(TypeError, f"full(): expected a number as value, got {type(value).__name__}")
+        raise trace_error(TypeError, f"full(): expected a number as value, got {kind_name(value)}")
     if isinstance(value, Element) and value.dtype != to_dtype_argument(dtype, "full()"):
         raise trace_error(TypeError, f"full(): {value!r} does not fit {to_dtype_argument(dtype, 'full()').name}")
     target = to_dtype_argument(dtype, "full()")

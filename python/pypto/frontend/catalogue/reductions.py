@@ -170,7 +170,7 @@ def argsort(x: Any, dim: Any = None, descending: bool = False) -> Tensor:
     return emit("_sorted_index", [source, extent, 1 if descending else 0], axis=axis)
 
 
-EXPLICIT = {
+EXPLICIT: dict[str, Any] = {
     function.__name__: function
     for function in (
         amax, amin, argmax, argmin, argsort, cumprod, cumsum, prod, rms_norm, softmax, sum, topk, var

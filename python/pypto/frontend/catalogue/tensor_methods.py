@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pypto.frontend.catalogue.instead import instead_of
+from pypto.frontend.foreign import apply_ufunc, refuse_function
 from pypto.frontend.places import trace_error
 from pypto.frontend.tracing.tracer import TensorLike
 
@@ -72,6 +73,30 @@ class TensorMethods(TensorLike, CatalogueMethods):
     def __abs__(self) -> Any:
         return _operations().abs(self)
 
+    def __round__(self, digits: int | None = None) -> Any:
+        return _operations().round(self, digits or 0)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    # Functions of torch and numpy, and attributes of their tensors.
+
+    @classmethod
+    def __torch_function__(cls, function: Any, *_: Any) -> NoReturn:
+        refuse_function("torch", getattr(function, "__name__", str(function)))
+
+    def __array_function__(self, function: Any, *_: Any) -> NoReturn:
+        refuse_function("numpy", function.__name__)
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return apply_ufunc(function, method, inputs, keywords)
+
+    if not TYPE_CHECKING:  # for which there are no other attributes
+
+        def __getattr__(self, name: str) -> NoReturn:
+            general = ": it holds numbers only when the kernel runs, and has the operations of pypto as methods"
+            raise AttributeError(f"a tensor of the kernel has no attribute '{name}'{instead_of(name) or general}")
+
     # Indexing.
 
     def __getitem__(self, key: Any) -> Any:
@@ -83,20 +108,6 @@ class TensorMethods(TensorLike, CatalogueMethods):
         from pypto.frontend.catalogue import indexing
 
         indexing.write(cast("Tensor", self), key, value)
-
-    # Names of other libraries.
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(f"'Tensor' object has no attribute {name!r}{instead_of(name)}")
-
-    @classmethod
-    def __torch_function__(cls, function: Any, *_: Any) -> NoReturn:
-        """What functions of torch do with tensors of a kernel."""
-        name = getattr(function, "__name__", str(function))
-        here = f". Instead: pypto.{name}" if name in _operations().CATALOGUE else instead_of(name)
-        raise trace_error(TypeError, f"{name}() of torch takes no tensors of a kernel{here}")
 
     # Python values that a tensor cannot become.
 

@@ -40,6 +40,15 @@ def is_array(value: Any) -> bool:
     return is_torch_tensor(value) or is_numpy_array(value)
 
 
+def kind_name(value: Any) -> str:
+    """The type of a value, for errors; what to do about one of the host."""
+    name = type(value).__name__
+    if not is_array(value):
+        return name
+    kind = "torch.Tensor" if is_torch_tensor(value) else f"numpy {name}"
+    return f"a {kind} of the host (pass it to the kernel as a tensor parameter; a number of it is value.item())"
+
+
 def described(value: Any) -> Described:
     """What describes an array or tensor."""
     if not is_torch_tensor(value):

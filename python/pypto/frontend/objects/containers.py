@@ -7,7 +7,9 @@ Tensor objects are not containers: writing into them is what kernels do.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -102,7 +104,9 @@ class Snapshot:
                 raise self._too_many(path)
             if is_users:
                 self._classes.append((item, kind, name))
-            for at, (key, element) in enumerate(parts):
+            for at, (key, element) in enumerate(() if holds_only_plain(item) else parts):
+                if type(element) in PLAIN:
+                    continue
                 if isinstance(key, str):
                     step = f".{key}"
                 else:
@@ -185,6 +189,8 @@ class Snapshot:
         lost = None
         for item, before, path in self._seen.values():
             after = parts_of(item) or []
+            if _are_same(before, after):
+                continue
             if len(after) == len(before) and all(
                 same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
             ):
@@ -237,6 +243,8 @@ class Snapshot:
         """Elements that are not what they were; those that cannot be put back have no key."""
         for item, before, path in self._seen.values():
             after = parts_of(item) or []
+            if _are_same(before, after):
+                continue
             if len(after) != len(before):
                 yield Change(f"{path} (its length went from {len(before)} to {len(after)})", item)
                 continue
@@ -263,6 +271,19 @@ class Snapshot:
             for (name, old), (_, new) in zip(variables, after, strict=True):
                 if old is not new and not _same_number(old, new):
                     yield Change(f"{name}, an outer variable of {function.__name__}(),", function)
+
+
+def holds_only_plain(container: Any) -> bool:
+    """Whether it is a list, tuple or dict of numbers and texts."""
+    kind = type(container)
+    values = container.values() if kind is dict else container if kind is list or kind is tuple else None
+    return values is not None and PLAIN.issuperset(map(type, values))
+
+
+def _are_same(before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> bool:
+    """Whether keys and elements are the same objects."""
+    flat = itertools.chain.from_iterable
+    return len(before) == len(after) and all(map(operator.is_, flat(before), flat(after)))
 
 
 def _same_number(a: Any, b: Any) -> bool:

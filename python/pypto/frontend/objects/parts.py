@@ -108,6 +108,8 @@ def inner_of(value: Any) -> list[tuple[str, Any]]:
     """What can be reached through a value besides its parts, and the end of its path."""
     kind = type(value)
     if isinstance(value, dict):
+        if _ALONE.issuperset(map(type, value)):
+            return _beside(value)
         return [*_beside(value), *((f" key {at}", key) for at, key in enumerate(value) if type(key) not in _ALONE)]
     if isinstance(value, set | frozenset):
         elements = [each for each in plainly(value) if type(each) not in _ALONE]

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from typing import TYPE_CHECKING, Any
 
 from pypto.frontend.floats import FloatScalar, float_expr, is_float
-from pypto.frontend.objects.containers import Change, put
+from pypto.frontend.objects.containers import Change, Snapshot, put
 from pypto.frontend.objects.elements import IN_A_BRANCH, Elements
 from pypto.frontend.objects.structures import Structures, are_alike, elements_of, rebuild
 from pypto.frontend.rewriting.rewrite import FlowMeta
@@ -106,7 +107,9 @@ class BranchFlow:
 
     def _open(self, kind: str) -> None:
         scope = self.trace.push(kind, self.runtime.source.place(self.meta.node))
-        scope.watchers = snapshot_around(self.trace, self._entry, self.runtime.function)
+        is_empty = kind == "else" and isinstance(self.meta.node, ast.If) and not self.meta.node.orelse
+        around = Snapshot() if is_empty else snapshot_around(self.trace, self._entry, self.runtime.function)
+        scope.watchers = around
         scope.watchers.owner = self.runtime
         scope.settled = functools.partial(self._elements.settled, scope.watchers)
         self.trace.sides.append((self.ordinal, kind))

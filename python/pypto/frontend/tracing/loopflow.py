@@ -197,6 +197,7 @@ class LoopFlow(LoopAliases, FirstBound):
         expr = trace.build("begin_loop", name, *bounds, self.loop.parallel, submit)
         scope = trace.push("loop", self.runtime.source.place(self.meta.node))
         scope.loop = trace.builder.expr_loops(expr)[0]
+        trace.shown[f"loop{scope.loop}"] = carry.target_text(self.meta.node).partition(",")[0].strip("(")
         scope.bounds = (self.loop.start, self.loop.stop, self.loop.step)
         index = SymbolicScalar._wrap(trace, expr)
         scope.watchers = snapshot_around(trace, self._entry, self.runtime.function)

@@ -7,17 +7,20 @@ makes of it: containers and tensors are merged behind it.
 
 from __future__ import annotations
 
+import ast
 import sys
 import types
 from typing import TYPE_CHECKING, Any
 
 from pypto.frontend import symbolic
-from pypto.frontend.floats import float_expr, is_float, number_of
-from pypto.frontend.objects.containers import Snapshot
+from pypto.frontend.floats import FloatScalar, float_expr, is_float, number_of
+from pypto.frontend.objects.containers import Snapshot, holds_only_plain
+from pypto.frontend.objects.parts import PLAIN
 from pypto.frontend.places import is_ours
-from pypto.frontend.rewriting.code_objects import MADE
+from pypto.frontend.rewriting.code_objects import MADE, RUNTIME
 from pypto.frontend.rewriting.rewrite import CHOSEN, FlowMeta
 from pypto.frontend.symbolic import SymbolicScalar, to_expr
+from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracing.branches import BranchFlow
 from pypto.frontend.tracing.reach import snapshot_around
 from pypto.frontend.tracing.tracer import Trace, require
@@ -28,6 +31,11 @@ if TYPE_CHECKING:
 Operand = types.FunctionType  # a lambda without arguments, made by the rewriter
 
 _OPERAND = "operand"  # what operands are among the sides that are open
+_PLAIN_VALUES = PLAIN | {SymbolicScalar, FloatScalar, Tensor}
+_PLAIN_NODES = (
+    ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.expr_context,
+    ast.boolop, ast.operator, ast.unaryop, ast.cmpop,
+)  # fmt: skip
 SKIPPED = object()  # an operand that this trace does without
 
 
@@ -70,10 +78,37 @@ def light(runtime: FunctionRuntime, condition: SymbolicScalar, operand: Operand,
     return _when_it_reads(runtime, trace, condition, operand, ordinal, expression)
 
 
+def _is_load_of_object(node: ast.AST) -> bool:
+    """Whether it is what the rewriter has put around a name: `_pypto_rt.user(name)`."""
+    function = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    return function.attr == "user" and function.value.id == RUNTIME
+
+
+def _runs_no_code_of_the_user(meta: FlowMeta, operand: Operand) -> bool:
+    """Whether an operand only compares and computes with numbers, and with elements of containers that hold them."""
+    nodes = list(ast.walk(meta.node))
+    if not all(isinstance(node, _PLAIN_NODES) or _is_load_of_object(node) for node in nodes):
+        return False
+    held = captured(operand)
+    for name in {node.id for node in nodes if isinstance(node, ast.Name)} - {RUNTIME}:
+        value = held.get(name, operand.__globals__.get(name))
+        if type(value) not in _PLAIN_VALUES and not holds_only_plain(value):
+            return False
+    return True
+
+
 def _evaluated(runtime: FunctionRuntime, trace: Trace, ordinal: int, noted: int, operand: Operand) -> Any:
     """What an operand gives that writes nothing, as far as it is known."""
+    meta = meta_of(runtime, operand)
+    if not meta.writes and _runs_no_code_of_the_user(meta, operand):
+        trace.sides.append((ordinal, _OPERAND))
+        value = operand()
+        trace.sides.pop()
+        return value
     snapshot = Snapshot()
-    if meta_of(runtime, operand).writes:
+    if meta.writes:
         snapshot = snapshot_around(trace, names_around(operand), runtime.function)
     for name, value in captured(operand).items():  # properties and operators of objects may change them
         snapshot.add(value, name)

@@ -84,7 +84,7 @@ class PreparedKernel:
         """Gives an error of the compiler its place in the source."""
         place = None
         if isinstance(error, CompileError) and error.lineno:
-            place = trace.locate(error.filename or "", error.lineno)
+            place = trace.locate(error.filename or "", error.lineno, error.msg.partition("()")[0])
         elif isinstance(error, CompileError):
             place = self._parameter_place(error.msg)
         if place is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import contextvars
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -160,15 +161,14 @@ class Trace:
         self.linked: dict[Any, Any] = {}  # what was found of tensors that may be others, until links change
         self.ways: dict[Any, Any] = {}  # by conditions: whether they all hold
         self.writes = 0  # into tensors, so far
-        self.effects = 0  # reads and checks that the running kernel makes, so far
-        self.built = 0  # statements, so far
+        self.effects = self.built = 0  # reads and checks that the running kernel makes, and statements, so far
         self.starts_over = False  # facts were found that change what was traced before
         self.followed: set[tuple[int, str]] = set()  # what this trace has found to be written into
         self.bases: dict[int, Any] = {}  # by id of a window: the tensor under it
-        self._tensors = 0
-        self._flows = 0  # the last of them
+        self.shown: dict[str, str] = {}  # what the program calls "slot0" or "loop0", as the kernel writes it
+        self.places: dict[tuple[str, int, str], Place] = {}  # of operations, by file, line and name
+        self._tensors = self._flows = self._choices = 0  # the last of them
         self._reached: dict[tuple[Any, ...], int] = collections.defaultdict(int)
-        self._choices = 0  # since the last of them
         self._constants: dict[int, int] = {}
         self._place: Place | None = None
         self.forced_place: Place | None = None  # of statements that stand for something else than the line that runs
@@ -280,12 +280,13 @@ class Trace:
         self._known_lines.clear()
         return made
 
-    def locate(self, label: str, line: int) -> Place | None:
-        """The place in the source for a file entry and a relative line of the program."""
-        for known in self.ranges:
-            if known.label == label:
-                return Place(known.filename, known.def_line + line - 1)
-        return None
+    def locate(self, label: str, line: int, name: str) -> Place | None:
+        """The place in the source for a file entry, a relative line of the program and an operation there."""
+        known = next((each for each in self.ranges if each.label == label), None)
+        if known is None:
+            return None
+        place = Place(known.filename, known.def_line + line - 1)
+        return self.places.get((place.filename, place.line, name), place)
 
     def line_in_kernel(self, place: Place | None = None) -> int | None:
         """The line of a place (default: the caller's) counted from the `def` of its function."""
@@ -311,8 +312,8 @@ class Trace:
             return place
         found = self._range_of(place.filename, place.line)
         if found is not None:
-            column = 0 if place.column is None else place.column + 1
-            self.builder.set_place(found.file_index, place.line - found.def_line + 1, column)
+            column = -1 if place.column is None else place.column
+            self.builder.set_place(found.file_index, place.line - found.def_line + 1, column + 1)
         self._place = place
         return place
 
@@ -333,6 +334,8 @@ class Trace:
         self._set_tiles()
         self.effects += method in _EFFECTS
         self.built += method != "make_expr"
+        if place is not None and method == "op":
+            self.places.setdefault((place.filename, place.line, arguments[0].lstrip("_")), place)
         if method in packed.LISTS:
             arguments = packed.stored(self, method, arguments)
         try:
@@ -372,14 +375,10 @@ def current() -> Trace | None:
     return _current.get()
 
 
-_free_symbols: list[Trace] = []
-
-
+@functools.cache
 def free_symbols() -> Trace:
     """What holds symbols that belong to no kernel."""
-    if not _free_symbols:
-        _free_symbols.append(Trace("symbols", Facts()))
-    return _free_symbols[0]
+    return Trace("symbols", Facts())
 
 
 def require(what: str) -> Trace:
