@@ -26,6 +26,8 @@ class Recomputer {
         ++at;
       }
     }
+    // Only a reduction ends what registers hand on.
+    if (!Reduces(0, program_.ops.size())) return;
     for (size_t at = 0; at < program_.ops.size(); ++at) {
       if (IsCheap(at)) Repeat(at);
     }
@@ -118,9 +120,10 @@ class Recomputer {
     }
     const bool simple =
         op.kernel == simd::kElementwiseAdd || op.kernel == simd::kElementwiseSub || op.kernel == simd::kElementwiseMul;
-    if (!simple || op.output.source != Source::kLocal || !IsWrittenOnce(op.output.index)) return false;
+    if (!simple || op.output.source != Source::kLocal) return false;
     const bool first = op.inputs[0].source == Source::kAccess && IsShared(op.inputs[1]);
-    return first || (op.inputs[1].source == Source::kAccess && IsShared(op.inputs[0]));
+    const bool second = !first && op.inputs[1].source == Source::kAccess && IsShared(op.inputs[0]);
+    return (first || second) && IsWrittenOnce(op.output.index);
   }
 
   void Repeat(size_t at) {
