@@ -3,9 +3,11 @@
 import importlib.util
 
 import pytest
+import torch
 
 import pypto
 
+FP32, INT32, T = pypto.DT_FP32, pypto.DT_INT32, pypto.Tensor
 PLAIN = "kernels are plain `def` functions in a file, a notebook cell or anything else that inspect.getsource can read"
 KERNEL = """import pypto
 
@@ -71,3 +73,66 @@ def test_a_recording_in_a_kernel(tmp_path):
     told = refusal_of(lambda: load(path).kernel)
     assert "function(): a recording inside of a kernel; call a plain function" in told
     assert "line 7, column 5" in told
+
+
+HELPERS = """
+def plain(x, n):
+    return x + 1
+
+def asks(x, n):
+    return x + 1 if n > 1 else x
+
+def loops(x, n):
+    for i in pypto.loop(n):
+        x = x + 1
+    return x
+
+def asks_a_tensor(x, n):
+    return x if x else n
+"""
+
+
+def helper_made_by_exec(name):
+    scope = {"__name__": "made", "pypto": pypto}
+    exec(HELPERS, scope)
+    helper = scope[name]
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), n: T([1], INT32), out: T([4], FP32)):
+        out[:] = helper(x, n[0])
+
+    return kernel
+
+
+def test_a_helper_made_by_exec_runs_as_plain_python():
+    out = torch.zeros(4)
+    helper_made_by_exec("plain")(torch.ones(4), torch.ones(1, dtype=torch.int32), out)
+    assert out.tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("asks", "ValueError: Not concrete value."),
+        ("loops", "TypeError: pypto.loop runs only as"),
+        ("asks_a_tensor", "TypeError: a tensor has no value while the kernel is traced"),
+    ],
+)
+def test_what_a_helper_made_by_exec_cannot_do(name, text):
+    told = refusal_of(lambda: helper_made_by_exec(name))
+    assert text in told
+    assert f"'{name}' runs as plain Python, as its source cannot be read" in told
+    assert "out[:] = helper(x, n[0])" in told
+
+
+def test_other_errors_of_a_helper_made_by_exec_stay_as_they_are():
+    scope = {"__name__": "made", "pypto": pypto}
+    exec("def helper(x):\n    return x.move(3)\n", scope)
+    helper = scope["helper"]
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32)):
+        helper(x)
+
+    told = refusal_of(lambda: kernel)
+    assert "move(): expected a tensor, got int" in told and "plain Python" not in told

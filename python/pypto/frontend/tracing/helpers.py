@@ -16,7 +16,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from pypto.errors import PyptoError
+from pypto.errors import ERROR_CODES, CompileError, PyptoError
 from pypto.frontend.objects.callees import callees_of, passed_by
 from pypto.frontend.objects.definitions import is_library_name, is_of_library
 from pypto.frontend.places import trace_error
@@ -32,6 +32,7 @@ from pypto.frontend.tracing.reach import KERNEL_FRAME
 _MAX_CACHED = 512
 _MAX_NESTED = 50  # calls of one method inside of each other, of several objects
 
+_OF_TRACED_CODE = ("Not concrete value.", "pypto.loop runs only", "a tensor has no value")  # what its errors begin with
 _GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 _Rewritten = tuple[Source, types.CodeType, list[FlowMeta]]
@@ -120,7 +121,10 @@ def convert(function: types.FunctionType, owner: Any = None, *, is_special: bool
         return function if is_special else _guarded(function, rewritten, trace)
     if trace is not None:
         _refuse_recursion(function, function.__code__ if rewritten is None else rewritten[1], owner)
-    return function if rewritten is None else bind(function, rewritten, trace)
+    if rewritten is not None:
+        return bind(function, rewritten, trace)
+    without_source = trace is not None and RUNTIME not in function.__code__.co_freevars and not runs_natively(function)
+    return _without_source(function) if without_source else function
 
 
 def _is_traced(value: Any, around: tuple[int, ...] = ()) -> bool:
@@ -149,6 +153,27 @@ def _guarded(function: types.FunctionType, refused: _Refused, trace: tracer.Trac
             trace.refusal = before
 
     return guarded  # type: ignore[return-value]
+
+
+def _without_source(function: types.FunctionType) -> types.FunctionType:
+    """A helper that runs as plain Python because nobody has its source; errors of what kernels can do say so."""
+
+    @functools.wraps(function)
+    def native(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except CompileError as error:
+            kind = next((kind for kind, code in ERROR_CODES.items() if code == error.err_code), ValueError)
+            text = error.msg.removeprefix(f"{kind.__name__}: ")
+            if not text.startswith(_OF_TRACED_CODE):
+                raise
+            raise trace_error(
+                kind,
+                f"{text} '{function.__name__}' runs as plain Python, as its source cannot be read (it was made by exec "
+                "or in an interpreter). Instead: define it in a file",
+            ) from None
+
+    return native  # type: ignore[return-value]
 
 
 def _captures_alike(function: types.FunctionType, frame: types.FrameType) -> bool:
