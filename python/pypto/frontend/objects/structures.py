@@ -7,14 +7,17 @@ bound, so that whoever holds the container of before keeps it as it was.
 
 from __future__ import annotations
 
+import collections
 import copy
 import dataclasses
 import itertools
 from collections.abc import Collection
 from typing import Any
 
+from pypto.frontend.objects.containers import attributes_held
+from pypto.frontend.objects.definitions import slots_of
 from pypto.frontend.objects.kin import Kin
-from pypto.frontend.objects.parts import plainly
+from pypto.frontend.objects.parts import dict_of, plainly
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracing.carry import UNBOUND, Unusable
 from pypto.frontend.tracing.maybe import Maybe, split
@@ -41,7 +44,32 @@ def parts_of(value: Any) -> list[tuple[str, Any]] | None:
         return [(f"[{key!r}]", element) for key, element in value.items()]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
-    return None
+    is_derived = isinstance(value, list | dict) and not isinstance(value, collections.defaultdict)
+    return _parts_of_derived(value) if is_derived and not slots_of(type(value)) else None
+
+
+def _parts_of_derived(value: list[Any] | dict[Any, Any]) -> list[tuple[str, Any]]:
+    """Elements of an object of a class that is derived from list or dict, then its attributes."""
+    if isinstance(value, list):
+        parts = [(f"[{index}]", element) for index, element in enumerate(plainly(value))]
+    else:
+        parts = [(f"[{key!r}]", element) for key, element in dict_of(value).items(value)]
+    return parts + [(f".{name}", each) for name, each in sorted(attributes_held(value).items())]
+
+
+def _derived_like(template: Any, elements: list[Any]) -> Any:
+    """The same with other elements and attributes, by no code of the user."""
+    count = list.__len__(template) if isinstance(template, list) else dict.__len__(template)
+    if isinstance(template, list):
+        made: Any = list.__new__(type(template))
+        list.extend(made, elements[:count])
+    else:
+        kind = dict_of(template)
+        made = kind.__new__(type(template))
+        for key, element in zip(kind.keys(template), elements[:count], strict=True):
+            kind.__setitem__(made, key, element)
+    attributes_held(made).update(zip(sorted(attributes_held(template)), elements[count:], strict=True))
+    return made
 
 
 def _copy_of(template: Any) -> Any:
@@ -84,7 +112,7 @@ def _tuple_like(template: tuple[Any, ...], elements: list[Any]) -> tuple[Any, ..
 
 def make_like(template: Any, elements: list[Any]) -> Any:
     """A container like the template with other elements."""
-    if isinstance(template, list):
+    if type(template) is list:
         return elements
     if isinstance(template, tuple):
         made = _tuple_like(template, elements)
@@ -92,8 +120,10 @@ def make_like(template: Any, elements: list[Any]) -> Any:
         if trace is not None:
             trace.tuples[id(made)] = made
         return made
-    if isinstance(template, dict):
+    if type(template) is dict:
         return dict(zip(template, elements, strict=True))
+    if isinstance(template, list | dict) and not dataclasses.is_dataclass(template):
+        return _derived_like(template, elements)
     made = _copy_of(template)
     for field, element in zip(dataclasses.fields(template), elements, strict=True):
         object.__setattr__(made, field.name, element)
