@@ -150,7 +150,7 @@ def refused(error, text, body):
 def test_what_does_not_fit_is_said():
     refused(TypeError, r"quant_mx\(\): dtype DT_FP8E4M3 is not supported; accepted: DT_FP32, DT_FP16, DT_BF16",
             lambda x, a, s: pypto.quant_mx(a))  # fmt: skip
-    refused(TypeError, r"quant_mx\(\): DT_FP32, DT_FP16 or DT_BF16 to DT_FP8E4M3, DT_FP8E5M2, DT_FP4_E2M1X2, got",
+    refused(TypeError, r"quant_mx\(\): quant_dtype is DT_FP8E4M3, DT_FP8E5M2, DT_FP4_E2M1X2, got DT_HF8",
             lambda x, a, s: pypto.quant_mx(x, pypto.DT_HF8))  # fmt: skip
     refused(
         NotImplementedError,

@@ -99,10 +99,8 @@ def quant_mx(
     ROUND_UP: the exponent is one more where the largest magnitude would be clamped. `performance_mode` has no effect.
     """
     source, dtype = to_tensor_argument(x, "quant_mx()"), to_dtype_argument(quant_dtype, "quant_mx()")
-    if source.dtype not in (FP32, DataType.DT_FP16, DataType.DT_BF16) or dtype not in _LARGEST_EXPONENT:
-        raise trace_error(
-            TypeError, f"quant_mx(): DT_FP32, DT_FP16 or DT_BF16 to {_names()}, got {source.dtype.name} to {dtype.name}"
-        )  # fmt: skip
+    if dtype not in _LARGEST_EXPONENT:
+        raise trace_error(TypeError, f"quant_mx(): quant_dtype is {_names()}, got {dtype.name}")
     direction = "ROUND_DOWN" if mode == 0 else getattr(mode, "name", mode)
     if direction not in ("ROUND_DOWN", "ROUND_UP"):
         raise trace_error(NotImplementedError, f"quant_mx(): the mode is ROUND_DOWN or ROUND_UP, got {mode!r}")

@@ -314,8 +314,6 @@ def one_hot(x: Any, num_classes: int) -> Tensor:
     wide = source.dtype == DataType.DT_INT64
     if source.dtype in (DataType.DT_INT8, DataType.DT_INT16):
         source = cast_to(source, DataType.DT_INT32)
-    if not wide and source.dtype != DataType.DT_INT32:
-        raise trace_error(TypeError, f"one_hot(): expected a signed integer tensor, got {source.dtype.name}")
     classes = arange(num_classes)
     index = _shapes().reshape(source, [*shape, 1])
     return emit("_same_index", [index, cast_to(classes, DataType.DT_INT64) if wide else classes])

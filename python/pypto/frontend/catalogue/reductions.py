@@ -108,16 +108,9 @@ def _sum_over(x: Tensor, dims: list[int]) -> Tensor:
     return x
 
 
-def _float_only(x: Any, what: str) -> Tensor:
-    source = to_tensor_argument(x, what)
-    if source.dtype != DataType.DT_FP32:
-        raise trace_error(TypeError, f"{what}: expected DT_FP32, got {source.dtype.name}; use pypto.cast")
-    return source
-
-
 def softmax(x: Any, dim: int) -> Tensor:
     """exp(x - max) / sum along a dim, FP32."""
-    source = _float_only(x, "softmax()")
+    source = to_tensor_argument(x, "softmax()")
     shifted = exp(sub(source, amax(source, dim, keepdim=True)))
     return div(shifted, sum(shifted, dim, keepdim=True))
 
@@ -125,8 +118,6 @@ def softmax(x: Any, dim: int) -> Tensor:
 def rms_norm(x: Any, gamma: Any = None, epsilon: float = 1e-6) -> Tensor:
     """X * rsqrt(mean(x * x) + epsilon) * gamma along the last dim, computed in FP32."""
     source = to_tensor_argument(x, "rms_norm()")
-    if not is_float(source.dtype):
-        raise trace_error(TypeError, f"rms_norm(): expected a float tensor, got {source.dtype.name}")
     wide = cast_to(source, DataType.DT_FP32)
     mean = div(sum(mul(wide, wide), -1, keepdim=True), source.valid_shape[-1])
     result = mul(wide, rsqrt(add(mean, to_scalar(epsilon, "rms_norm(): epsilon"))))
@@ -161,8 +152,6 @@ def topk(
 def argsort(x: Any, dim: Any = None, descending: bool = False) -> Tensor:
     """Indices that sort along a dim (the last one by default), INT32; equal elements keep their order."""
     source = to_tensor_argument(x, "argsort()")
-    if source.dtype not in (DataType.DT_FP32, DataType.DT_FP16):
-        raise trace_error(TypeError, f"argsort(): expected DT_FP32 or DT_FP16, got {source.dtype.name}")
     axis = source.dim - 1 if dim is None else to_dim(dim, source.dim, "argsort()")
     if axis == 0 and source.dim == 4:
         raise trace_error(ValueError, "argsort(): dim 0 of a tensor of 4 dims is not supported; use pypto.transpose")

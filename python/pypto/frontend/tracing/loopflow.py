@@ -159,6 +159,8 @@ class LoopFlow(LoopAliases, FirstBound):
 
     def _end_valid(self, name: str, variable: Tensor, value: Tensor) -> None:
         before, after = variable.valid_exprs(), value.valid_exprs()
+        if len(before) != len(after):
+            return  # refused with the new value
         if name in self._first:  # what lasts may be taken as it is
             before = [old if self._varies(new) else new for old, new in zip(before, after, strict=True)]
             variable.set_valid(before)

@@ -177,7 +177,9 @@ def loop_unroll(
     return LoopUnroll("loop_unroll", arguments, options)
 
 
-def _innermost_bounds(what: str) -> tuple[Any, Any, Any]:
+def _innermost_bounds(what: str, index: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(index, SymbolicScalar) and as_int(index) is None:
+        raise trace_error(TypeError, f"{what}(): expected the index of a loop, got {kind_name(index)}")
     scope = require(f"{what}()").innermost_loop()
     if scope is None or scope.bounds is None:
         raise trace_error(RuntimeError, f"{what}() must be called in a pypto.loop")
@@ -186,13 +188,13 @@ def _innermost_bounds(what: str) -> tuple[Any, Any, Any]:
 
 def is_loop_begin(index: Any) -> Any:
     """Whether `index` is the start of the innermost loop."""
-    start, _, _ = _innermost_bounds("is_loop_begin")
+    start, _, _ = _innermost_bounds("is_loop_begin", index)
     return index == start
 
 
 def is_loop_end(index: Any) -> Any:
     """Whether `index` + step reaches the stop of the innermost loop; never true for a last batch of several steps."""
-    _, stop, step = _innermost_bounds("is_loop_end")
+    _, stop, step = _innermost_bounds("is_loop_end", index)
     known, after = static_int(step), index + step
     if known is None:
         return ((step > 0) & (after >= stop)) | ((step < 0) & (after <= stop))
