@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto import _core
 from pypto.frontend import foreign
-from pypto.frontend.kernels.arrays import kind_name
+from pypto.frontend.kernels.arrays import is_array, kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.tracing import tracer
 
@@ -34,7 +34,9 @@ def as_int(value: Any) -> int | None:
         return None
     try:
         return int(value.__index__())
-    except TypeError:  # an array
+    except TypeError:
+        if not is_array(value):  # of several elements
+            raise
         return None
 
 
@@ -244,8 +246,6 @@ class SymbolicScalar:
 
     def __rlshift__(self, _: Any) -> NoReturn:
         self._no_operator("<<", "choose among the powers of two with if statements, or read them from a tensor")
-
-    __rrshift__ = __rlshift__
 
     def __xor__(self, _: Any) -> NoReturn:
         self._no_operator("^", "compare with !=, for conditions; & and | are logical, too")

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from pypto.frontend.annotations import DynamicDim
 from pypto.frontend.kernels.arrays import kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, as_int, maximum, static_int
@@ -94,9 +93,9 @@ class Loop:
             raise trace_error(TypeError, f"{what}() takes 1 to 3 positional arguments but {len(arguments)} were given")
         for argument in arguments:
             if not isinstance(argument, SymbolicScalar) and as_int(argument) is None:
-                is_dim = isinstance(argument, DynamicDim)
-                kind = f"{argument!r}, which declares a dim. Instead: x.shape[i]" if is_dim else kind_name(argument)
-                raise trace_error(TypeError, f"{what}(): bounds are ints or symbolic integers, got {kind}")
+                raise trace_error(
+                    TypeError, f"{what}(): bounds are ints or symbolic integers, got {kind_name(argument)}"
+                )
         bounds = [argument if isinstance(argument, SymbolicScalar) else as_int(argument) for argument in arguments]
         self.start, self.stop = (0, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
         self.step = bounds[2] if len(bounds) == 3 else 1
