@@ -206,7 +206,6 @@ class Tensor(Linked, TensorMethods):
                 f"a tensor made inside the {word}{where} is used after it; bind it to a name before and assign that "
                 "name in the body, or write it into a tensor declared before",
             )
-
         self.check_kept()
         if self._gone:
             raise trace_error(ValueError, self._gone)

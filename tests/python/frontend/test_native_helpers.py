@@ -1,5 +1,7 @@
 """Helpers with what kernels cannot hold, the places of errors in expressions, and kernels with `*args`."""
 
+import functools
+
 import pytest
 import torch
 from frontend_samples import line_of
@@ -181,3 +183,49 @@ def test_kernels_take_no_variable_arguments():
         with pytest.raises(SyntaxError, match=f"Unsupported syntax: {word} in the kernel. Instead: name") as caught:
             kernel(torch.zeros(8), torch.zeros(8))
         assert caught.value.lineno == line_of(kernel, "others")
+
+
+class Stack:
+    """Layers that can be gone through and called."""
+
+    def __init__(self, *layers):
+        self.layers = layers
+
+    def __iter__(self):
+        return iter(self.layers)
+
+    def __call__(self, x):
+        return functools.reduce(lambda value, layer: layer(value), self, x)
+
+
+def test_objects_that_are_called_and_gone_through():
+    stack = Stack(lambda x: x * 2.0, lambda x: x + 1.0)
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        y = stack(x)
+        for each in map(lambda layer: layer(x), stack):  # noqa: C417
+            y = y + each
+        out[:] = y
+
+    x, out = torch.randn(4), torch.empty(4)
+    kernel(x, out)
+    torch.testing.assert_close(out, (x * 2 + 1) + x * 2 + (x + 1))
+
+
+def test_a_raise_ends_a_path():
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        y = x
+        for _ in pypto.loop(3):
+            kind = "double"
+            if kind == "double":
+                change = lambda value: value * 2.0  # noqa: E731
+            else:
+                raise ValueError(kind)
+            y = change(y)
+        out[:] = y
+
+    x, out = torch.randn(4), torch.empty(4)
+    kernel(x, out)
+    assert torch.equal(out, x * 8)

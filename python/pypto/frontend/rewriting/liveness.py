@@ -281,6 +281,8 @@ class Liveness:
             return self._plain(node.items, inside)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node.value)) | self._always
+        if isinstance(node, ast.Raise):
+            return frozenset(self._reads(node)) | self._always
         if isinstance(node, ast.Break) and self._break:
             return self._break[-1]
         if isinstance(node, ast.Continue) and self._continue:
@@ -350,6 +352,8 @@ class Liveness:
             return self._transfer_of_plain(node.items).then(self._transfer_of(node.body))
         if isinstance(node, ast.Return):
             return _Transfer(frozenset(self._reads(node.value)) | self._always, None)
+        if isinstance(node, ast.Raise):
+            return _Transfer(frozenset(self._reads(node)) | self._always, None)
         if isinstance(node, ast.Break):
             return _Transfer(EMPTY, None, EMPTY, None)
         if isinstance(node, ast.Continue):

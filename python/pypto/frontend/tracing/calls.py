@@ -19,6 +19,9 @@ _WITH_FUNCTIONS = (  # of the standard library: they call functions that they ar
     map, filter, sorted, functools.reduce, itertools.accumulate, itertools.starmap, itertools.takewhile,
     itertools.dropwhile, itertools.filterfalse, itertools.groupby,
 )  # fmt: skip
+_FUNCTION_FIRST = (
+    map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse,
+)  # fmt: skip
 BUILTINS: dict[Any, Any] = {}  # and what is called in their place
 
 
@@ -125,8 +128,14 @@ def _is_sort(function: Any) -> bool:
 
 def with_functions(function: Any, *arguments: Any, **keywords: Any) -> Any:
     """A call of the standard library, with functions among the arguments that are traced when they are called."""
-    given = [_traced_later(each) for each in arguments]
+    given = [each if _is_iterated(function, at, each) else _traced_later(each) for at, each in enumerate(arguments)]
     return function(*given, **{name: _traced_later(each) for name, each in keywords.items()})
+
+
+def _is_iterated(function: Any, at: int, value: Any) -> bool:
+    """Whether an argument is one to be gone through, although it can be called too."""
+    takes_function_first = at == 0 and any(function is each for each in _FUNCTION_FIRST)
+    return not takes_function_first and hasattr(type(value), "__iter__")
 
 
 def _traced_later(value: Any) -> Any:
