@@ -43,7 +43,6 @@ PYPTO_FP64_UNARY(Log2, __builtin_log2(x))
 PYPTO_FP64_UNARY(Log10, __builtin_log10(x))
 PYPTO_FP64_BINARY(Atan2, __builtin_atan2(x, y))
 PYPTO_FP64_BINARY(Hypot, __builtin_hypot(x, y))
-PYPTO_FP64_BINARY(Fmod, __builtin_fmod(x, y))
 
 #undef PYPTO_FP64_UNARY
 #undef PYPTO_FP64_BINARY
@@ -100,24 +99,6 @@ struct OpExpandExpDif {
 };
 struct OpLeaky {
   PYPTO_SIMD_INLINE VecF Apply(VecF x, VecF slope) { return x >= 0.0F ? x : x * slope; }
-};
-
-// Rounds to `decimals` places in FP64; integers change for negative places only.
-struct OpRoundAt {
-  PYPTO_SIMD_INLINE double Scaled(double x, double decimals) {
-    const double scale = __builtin_pow(10.0, __builtin_fabs(decimals));
-    const double shifted = decimals >= 0 ? x * scale : x / scale;
-    if (!(__builtin_fabs(shifted) < 0x1p52)) return x;
-    const double whole = __builtin_copysign((__builtin_fabs(shifted) + 0x1p52) - 0x1p52, x);
-    return decimals >= 0 ? whole / scale : whole * scale;
-  }
-  PYPTO_SIMD_INLINE float Value(float x, float decimals) {
-    return static_cast<float>(Scaled(static_cast<double>(x), static_cast<double>(decimals)));
-  }
-  PYPTO_SIMD_INLINE int32_t Value(int32_t x, int32_t decimals) {
-    if (decimals >= 0) return x;
-    return static_cast<int32_t>(static_cast<int64_t>(Scaled(static_cast<double>(x), static_cast<double>(decimals))));
-  }
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Element-wise kernels on integers, and those that floats and integers share: comparisons, logic, division, powers.
+// Element-wise kernels on integers, and those that floats and integers share: comparisons, logic, powers.
 #pragma once
 
+#include "pypto/device/simd/division.inl.h"
 #include "pypto/device/simd/functions.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
@@ -71,45 +72,6 @@ struct OpRightShift {
   PYPTO_SIMD_INLINE int64_t Value(int64_t a, int64_t b) { return a >> (static_cast<uint64_t>(b) > 63 ? 63 : b); }
 };
 
-// Quotients of integers are formed in 64 bits, where INT32_MIN / -1 fits.
-PYPTO_SIMD_INLINE int64_t FloorQuotient(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  const int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-struct OpFloorDiv {
-  // The quotient of a - fmod(a, b) is whole but for its own rounding.
-  PYPTO_SIMD_INLINE float Value(float a, float b) {
-    if (b == 0.0F) return a / b;
-    const double x = static_cast<double>(a);
-    const double y = static_cast<double>(b);
-    double rest = __builtin_fmod(x, y);
-    double quotient = (x - rest) / y;
-    if (rest != 0 && (y < 0) != (rest < 0)) quotient -= 1;
-    if (quotient == 0) return static_cast<float>(__builtin_copysign(0.0, x / y));
-    return static_cast<float>(Nearest(quotient));
-  }
-  PYPTO_SIMD_INLINE double Nearest(double x) {
-    const double below = __builtin_floor(x);
-    return x - below > 0.5 ? below + 1 : below;
-  }
-  PYPTO_SIMD_INLINE int32_t Value(int32_t a, int32_t b) { return static_cast<int32_t>(FloorQuotient(a, b)); }
-};
-struct OpCeilDiv {
-  PYPTO_SIMD_INLINE int32_t Value(int32_t a, int32_t b) {
-    return static_cast<int32_t>(0 - FloorQuotient(0 - static_cast<int64_t>(a), b));
-  }
-};
-struct OpRemainder {
-  PYPTO_SIMD_INLINE float Value(float a, float b) {
-    double rest = __builtin_fmod(static_cast<double>(a), static_cast<double>(b));
-    if (rest != 0 && (rest < 0) != (b < 0)) rest += static_cast<double>(b);
-    return static_cast<float>(rest);
-  }
-  PYPTO_SIMD_INLINE int32_t Value(int32_t a, int32_t b) {
-    return b == 0 ? 0 : static_cast<int32_t>(a - FloorQuotient(a, b) * b);
-  }
-};
 struct OpGcd {
   PYPTO_SIMD_INLINE int32_t Value(int32_t a, int32_t b) {
     uint32_t x = a < 0 ? 0U - static_cast<uint32_t>(a) : static_cast<uint32_t>(a);
