@@ -257,6 +257,11 @@ struct KernelTable {
   int64_t (*first_above)(const int32_t* keys, int64_t first, int64_t n, int32_t threshold);
   // The places of keys that are not below the threshold, in ascending order; more than `most` when there are more.
   int64_t (*places_from)(int32_t* places, const int32_t* keys, int64_t n, int32_t threshold, int64_t most);
+  // The first place that holds `value`, NaN for NaN; n when there is none.
+  int64_t (*first_same)(const float* values, int64_t n, float value);
+  // Column by column, [0] the largest, [1] the smallest: what the row holds takes the place of what is held where it is
+  // beyond it, or the first NaN; the column's place is then `place`.
+  void (*improve_extremes[2])(float* held, int32_t* places, const float* row, int32_t place, int64_t n);
 
   void (*list_stages)(ChainKernels* stages);
   void (*run_chain)(const Stage* stages, int64_t n);  // n >= 0 elements; the last stage is `end`

@@ -1,4 +1,4 @@
-// Keys by which numbers are put in order.
+// Keys by which numbers are put in order, and the places of extremes.
 #pragma once
 
 #include "pypto/device/simd/vector.inl.h"
@@ -51,6 +51,48 @@ int64_t PlacesFrom(int32_t* places, const int32_t* keys, int64_t n, int32_t thre
     places[count++] = static_cast<int32_t>(first);
   }
   return count;
+}
+
+// The first place that holds `value`, NaN for NaN; n when there is none.
+int64_t FirstSame(const float* values, int64_t n, float value) {
+  const bool nan = value != value;
+  const auto same = [&](int64_t at) __attribute__((always_inline)) {
+    const VecF x = Load(values + at);
+    return nan ? x != x : x == value;
+  };
+  int64_t first = 0;
+  for (; first + 4 * kLanes <= n; first += 4 * kLanes) {
+    if (AnyLane(same(first) | same(first + kLanes) | same(first + 2 * kLanes) | same(first + 3 * kLanes))) break;
+  }
+  for (; first + kLanes <= n; first += kLanes) {
+    const VecI held = same(first);
+    if (AnyLane(held)) return first + __builtin_ctz(LaneBits(held));
+  }
+  while (first < n && !(nan ? values[first] != values[first] : values[first] == value)) ++first;
+  return first;
+}
+
+template <bool kSmallest>
+void ImproveExtremes(float* held, int32_t* places, const float* row, int32_t place, int64_t n) {
+  const VecI here = Splat(place);
+  const auto better = [](VecF x, VecF best) __attribute__((always_inline)) {
+    return (kSmallest ? x < best : x > best) | ((x != x) & (best == best));
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const VecF x = Load(row + i);
+    const VecF best = Load(held + i);
+    const VecI improved = better(x, best);
+    Store(held + i, improved ? x : best);
+    Store(places + i, improved ? here : Load(places + i));
+  }
+  if (i < n) {
+    const VecF x = LoadPart(row + i, n - i);
+    const VecF best = LoadPart(held + i, n - i);
+    const VecI improved = better(x, best);
+    StorePart(held + i, improved ? x : best, n - i);
+    StorePart(places + i, improved ? here : LoadPart(places + i, n - i), n - i);
+  }
 }
 
 }  // namespace

@@ -75,6 +75,8 @@ constexpr KernelTable MakeTable() {
       .order_keys = OrderKeys,
       .first_above = FirstAbove,
       .places_from = PlacesFrom,
+      .first_same = FirstSame,
+      .improve_extremes = {ImproveExtremes<false>, ImproveExtremes<true>},
       .list_stages = ListStages,
       .run_chain = RunChainRow,
       .finish_reduction = {},

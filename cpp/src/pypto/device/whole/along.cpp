@@ -1,6 +1,5 @@
-// Operations along one axis: first extremes, running sums and products.
+// Running sums and products along one axis.
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 #include <vector>
 
@@ -10,24 +9,6 @@
 
 namespace pypto::device {
 namespace {
-
-// The first NaN, else the first largest value (smallest with `sign` -1).
-template <int kSign>
-void FirstExtreme(const WholeArgs& args) {
-  const int64_t n = args.in[0].cells[args.op.axis];
-  std::vector<double> line(static_cast<size_t>(n));
-  ForEachLine(args, [&](std::byte* to, const std::byte* from) {
-    LoadReals(args, args.in[0], from, StrideOf(args, args.in[0]), n, line.data());
-    int32_t best = 0;
-    for (int64_t i = 1; i < n; ++i) {
-      const double x = line[static_cast<size_t>(i)];
-      const double held = line[static_cast<size_t>(best)];
-      const bool better = std::isnan(x) ? !std::isnan(held) : kSign * x > kSign * held;
-      if (better) best = static_cast<int32_t>(i);
-    }
-    *reinterpret_cast<int32_t*>(to) = best;
-  });
-}
 
 template <bool kProduct, typename Sum>
 constexpr Sum kNothing = kProduct ? 1 : 0;
@@ -212,8 +193,6 @@ void Running(const WholeArgs& args) {
 
 }  // namespace
 
-void RunArgMax(const WholeArgs& args) { FirstExtreme<1>(args); }
-void RunArgMin(const WholeArgs& args) { FirstExtreme<-1>(args); }
 void RunCumSum(const WholeArgs& args) { Running<false>(args); }
 void RunCumProd(const WholeArgs& args) { Running<true>(args); }
 
