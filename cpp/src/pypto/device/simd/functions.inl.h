@@ -1,51 +1,42 @@
-// Element-wise kernels on FP32. Functions that are seldom on a hot path are computed in FP64 by the C library and
-// rounded once.
+// Element-wise kernels on FP32.
 #pragma once
 
 #include "pypto/device/simd/convert.inl.h"
 #include "pypto/device/simd/elementwise.inl.h"
+#include "pypto/device/simd/wide_arcs.inl.h"
+#include "pypto/device/simd/wide_exponents.inl.h"
 #include "pypto/device/simd/wide_functions.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
 
-#define PYPTO_FP64_UNARY(id, expression)           \
-  struct Op##id {                                  \
-    PYPTO_SIMD_INLINE float Value(float value) {   \
-      const double x = static_cast<double>(value); \
-      return static_cast<float>(expression);       \
-    }                                              \
+#define PYPTO_WIDE_UNARY(id)                                   \
+  struct Op##id {                                              \
+    PYPTO_SIMD_INLINE VecF Apply(VecF x) { return id##Of(x); } \
   };
-#define PYPTO_FP64_BINARY(id, expression)                    \
-  struct Op##id {                                            \
-    PYPTO_SIMD_INLINE float Value(float left, float right) { \
-      const double x = static_cast<double>(left);            \
-      const double y = static_cast<double>(right);           \
-      return static_cast<float>(expression);                 \
-    }                                                        \
-  };
-
-PYPTO_FP64_UNARY(Tan, __builtin_tan(x))
-PYPTO_FP64_UNARY(Asin, __builtin_asin(x))
-PYPTO_FP64_UNARY(Acos, __builtin_acos(x))
-PYPTO_FP64_UNARY(Atan, __builtin_atan(x))
-PYPTO_FP64_UNARY(Sinh, __builtin_sinh(x))
-PYPTO_FP64_UNARY(Cosh, __builtin_cosh(x))
-PYPTO_FP64_UNARY(Asinh, __builtin_asinh(x))
-PYPTO_FP64_UNARY(Acosh, __builtin_acosh(x))
-PYPTO_FP64_UNARY(Atanh, __builtin_atanh(x))
-PYPTO_FP64_UNARY(Cbrt, __builtin_cbrt(x))
-PYPTO_FP64_UNARY(Erfc, __builtin_erfc(x))
-PYPTO_FP64_UNARY(Expm1, __builtin_expm1(x))
-PYPTO_FP64_UNARY(Exp2, __builtin_exp2(x))
-PYPTO_FP64_UNARY(Log1p, __builtin_log1p(x))
-PYPTO_FP64_UNARY(Log2, __builtin_log2(x))
-PYPTO_FP64_UNARY(Log10, __builtin_log10(x))
-PYPTO_FP64_BINARY(Atan2, __builtin_atan2(x, y))
-PYPTO_FP64_BINARY(Hypot, __builtin_hypot(x, y))
-
-#undef PYPTO_FP64_UNARY
-#undef PYPTO_FP64_BINARY
+PYPTO_WIDE_UNARY(Tan)
+PYPTO_WIDE_UNARY(Asin)
+PYPTO_WIDE_UNARY(Acos)
+PYPTO_WIDE_UNARY(Atan)
+PYPTO_WIDE_UNARY(Sinh)
+PYPTO_WIDE_UNARY(Cosh)
+PYPTO_WIDE_UNARY(Asinh)
+PYPTO_WIDE_UNARY(Acosh)
+PYPTO_WIDE_UNARY(Atanh)
+PYPTO_WIDE_UNARY(Cbrt)
+PYPTO_WIDE_UNARY(Erfc)
+PYPTO_WIDE_UNARY(Expm1)
+PYPTO_WIDE_UNARY(Exp2)
+PYPTO_WIDE_UNARY(Log1p)
+PYPTO_WIDE_UNARY(Log2)
+PYPTO_WIDE_UNARY(Log10)
+#undef PYPTO_WIDE_UNARY
+struct OpAtan2 {
+  PYPTO_SIMD_INLINE VecF Apply(VecF y, VecF x) { return Atan2Of(y, x); }
+};
+struct OpHypot {
+  PYPTO_SIMD_INLINE VecF Apply(VecF x, VecF y) { return HypotOf(x, y); }
+};
 
 // Rounding. Integers stay as they are.
 template <typename Mode>
