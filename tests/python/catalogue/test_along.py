@@ -58,6 +58,21 @@ def test_first_extreme(name, dtype, keepdim):
             check(got, expected)
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=case_id)
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_first_extreme_of_long_lines(name, dtype):
+    """Equal extremes and NaN lie in different chunks of a line, and columns take more than one chunk."""
+    for shape in ((2, 1700), (1700, 3), (9, 1100)):
+        for numbers in ((), (5, 1500), (1500,)):
+            x = torch.randint(-3, 4, shape, generator=torch.Generator().manual_seed(3)).to(TORCH[dtype])
+            for place in numbers:
+                x.view(-1)[place] = math.nan
+            for dim in (-1, 0):
+                expected = getattr(torch, name)(x.float(), dim).to(torch.int32)
+                got = run(lambda t, d=dim: getattr(pypto, name)(t, d), [x], torch.empty_like(expected))
+                check(got, expected)
+
+
 @pytest.mark.parametrize(("name", "dtype", "platform"), _cases("_cumsum", "_cumprod"), ids=case_id)
 def test_running(name, dtype, platform):
     name = name.removeprefix("_")
