@@ -70,12 +70,28 @@ def contents(value: Any, max_bytes: int | None = None) -> Any:
     Tensors of a device are known by the version that torch counts, which writes through `.data` do not change.
     """
     with unseen():
-        if max_bytes is not None and not 0 < getattr(value, "nbytes", 0) <= max_bytes:
+        if max_bytes is not None and not 0 < size_of(value) <= max_bytes:
             return mark_of(value)
         if not is_torch_tensor(value):
             return kept(value.tobytes())
         flat = bytes_of_tensor(value)
         return mark_of(value) if flat is None else kept(flat.tobytes())
+
+
+def size_of(value: Any) -> int:
+    """The bytes of an array or tensor; 0 for what is none, or is sparse."""
+    if is_torch_tensor(value):
+        return 0 if value.layout is not sys.modules["torch"].strided else int(value.nbytes)
+    return int(value.nbytes) if is_numpy_array(value) else 0
+
+
+def state_of_tensor(tensor: Any) -> tuple[Any, ...]:
+    """All that a kernel may read of a tensor of torch but its description: contents, and what autograd keeps there."""
+    with unseen():
+        has_gradient = tensor.is_leaf or tensor.retains_grad
+        gradient = tensor.grad if has_gradient else None
+        held = None if gradient is None else (described(gradient), contents(gradient))
+        return contents(tensor), tensor.requires_grad, tensor.is_leaf, held
 
 
 def mark_of(value: Any) -> bytes | None:

@@ -107,6 +107,8 @@ class Keys:
         if state is not None:
             held = tuple((self.of(key), self.of(part)) for key, part in state)
             return (SameObject(value), held, self._items(attributes_of(value)))
+        if is_unseen(value):
+            return SameObject(object())
         if _is_opaque(value):
             return SameObject(value)
         return (self.of(type(value)), self._elements(value), self._attributes(value))
@@ -235,6 +237,13 @@ def _is_plain_builtin(value: Any) -> bool:
     return is_one and isinstance(value.__self__, types.ModuleType | type | type(None))
 
 
+def is_unseen(value: Any) -> bool:
+    """Whether it is an object of torch that reads memory, of its own or of tensors, by no function of torch."""
+    kind = type(value)
+    is_torchs = kind.__module__.partition(".")[0] == "torch"
+    return is_torchs and ("Script" in kind.__name__ or "Storage" in kind.__name__)
+
+
 def _is_opaque(value: Any) -> bool:
     package = type(value).__module__.partition(".")[0]
     if package == "torch":
@@ -287,7 +296,7 @@ def is_compared_by_identity(value: Any) -> bool:
     """Whether the key of a value, which is not frozen, holds nothing but the object itself."""
     if isinstance(value, type | types.FunctionType | BaseException) or stands_for(value) is not None:
         return False
-    return _is_opaque(value) and not is_torch_tensor(value)
+    return _is_opaque(value) and not is_torch_tensor(value) and not is_unseen(value)
 
 
 def is_frozen(value: Any) -> bool:

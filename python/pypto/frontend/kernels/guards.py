@@ -163,7 +163,7 @@ class Guards:
             return True
         if kind is types.MappingProxyType or kind in VIEWS:
             return all(self._value(part) for part in gc.get_referents(value))
-        if captures.state_of(value) is not None:
+        if captures.state_of(value) is not None or captures.is_unseen(value):
             return False
         is_plain = isinstance(value, int | float | str | bytes) and captures.is_user_class(kind)
         is_torchs = kind.__module__.partition(".")[0] == "torch" and bool(captures.attributes_of(value))
@@ -236,8 +236,8 @@ class Guards:
         known = described(value)
         if known.strides is None:
             return False
-        self.entries += [("call", each, each()) for each in (value.size, value.stride)]
-        self.entries.append(("call", functools.partial(getattr, value, "dtype"), value.dtype))
+        kept_as = functools.partial(operator.attrgetter("shape", "dtype"), value)
+        self.entries += [("call", each, each()) for each in (kept_as, value.stride)]
         return True
 
     def _array(self, value: Any) -> bool:
@@ -257,15 +257,21 @@ class Guards:
         for tensor, held in reads:
             if tensor.is_inference():
                 return False
+            bits, requires_grad, is_leaf, gradient = held
+            if gradient is not None:
+                return False
+            name, none = ("grad", None) if is_leaf else ("retains_grad", False)
+            autograd = functools.partial(operator.attrgetter("requires_grad", "is_leaf", name), tensor)
+            self.entries.append(("call", autograd, (requires_grad, is_leaf, none)))
             self.entries.append(("call", tensor.data_ptr, tensor.data_ptr()))
             if tensor.device.type != "cpu":
-                self.entries.append(("call", functools.partial(getattr, tensor, "_version"), held))
+                self.entries.append(("call", functools.partial(getattr, tensor, "_version"), int(bits)))
                 continue
             flat = bytes_of_tensor(tensor) if tensor.is_contiguous() else None
             if flat is None or flat.nbytes > _MAX_BYTES:
                 return False
             data = flat.tobytes()
-            if kept(data) != held:  # changed since
+            if kept(data) != bits:  # changed since
                 return False
             self.entries.append(("bytes", flat, data))
         return True

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pypto.frontend.kernels.arrays import contents
+from pypto.frontend.kernels.arrays import is_torch_tensor, state_of_tensor, unseen
 
 Reads = tuple[tuple[Any, Any], ...]  # tensors, and their contents when they were read first
 
@@ -47,9 +47,28 @@ def _mode() -> Any:
             kwargs = kwargs or {}
             if func not in _describing():
                 self.reads.see((*args, *kwargs.values()))
+            if any(map(_runs_code_of_its_own, types)):
+                self.reads.see_all()
             return func(*args, **kwargs)
 
     return Mode
+
+
+@functools.cache
+def _runs_code_of_its_own(kind: Any) -> bool:
+    """Whether a class of tensors has a `__torch_function__`, in which the mode does not see what is called."""
+    torch = sys.modules["torch"]
+    own = getattr(kind.__torch_function__, "__func__", kind.__torch_function__)
+    plain = (torch.Tensor.__torch_function__.__func__, torch.nn.Parameter.__torch_function__)
+    return issubclass(kind, torch.Tensor) and own not in plain
+
+
+def _memory_of(tensor: Any) -> int:
+    """Where the storage of a tensor begins; 0 where it has none."""
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except (NotImplementedError, RuntimeError):
+        return 0
 
 
 class TensorReads:
@@ -58,6 +77,7 @@ class TensorReads:
     def __init__(self, captured: Mapping[int, Any]) -> None:
         """Captured tensors by their ids."""
         self._captured = captured
+        self._in_memory: dict[int, list[Any]] = {}  # the captured tensors that share a storage
         self._read: dict[int, tuple[Any, Any]] = {}
 
     def see(self, arguments: Iterable[Any]) -> None:
@@ -65,17 +85,33 @@ class TensorReads:
         for value in arguments:
             if id(value) in self._captured:
                 self._note(value)
+            elif is_torch_tensor(value):
+                self._see_shared(value)
             elif isinstance(value, list | tuple):
                 self.see(value)
             elif isinstance(value, dict):
                 self.see(value.values())
             elif callable(value) and not isinstance(value, type):
+                self.see_all()
+
+    def _see_shared(self, view: Any) -> None:
+        """Notes the captured tensors whose storage another tensor shares, however it came to the kernel."""
+        with unseen():
+            if not self._in_memory:
                 for tensor in self._captured.values():
-                    self._note(tensor)
+                    self._in_memory.setdefault(_memory_of(tensor), []).append(tensor)
+            memory = _memory_of(view)
+        for tensor in self._in_memory.get(memory, ()) if memory else ():
+            self._note(tensor)
+
+    def see_all(self) -> None:
+        """Notes all captured tensors."""
+        for tensor in self._captured.values():
+            self._note(tensor)
 
     def _note(self, tensor: Any) -> None:
         if id(tensor) not in self._read:
-            self._read[id(tensor)] = (tensor, contents(tensor))
+            self._read[id(tensor)] = (tensor, state_of_tensor(tensor))
 
     def found(self, before: Reads) -> Reads:
         """The tensors that were read before or now, with what they held."""
@@ -93,4 +129,4 @@ class TensorReads:
 
 def contents_of(tensors: Iterable[Any]) -> Reads:
     """What tensors hold now."""
-    return tuple((tensor, contents(tensor)) for tensor in tensors)
+    return tuple((tensor, state_of_tensor(tensor)) for tensor in tensors)

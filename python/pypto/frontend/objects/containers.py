@@ -82,7 +82,7 @@ class Snapshot:
                     self._code.append(CodeOf(item, name))
                 continue
             is_array = not self._arrays and kind not in BUILT_IN and package_of(kind) in ARRAYS
-            if is_array and hidden_in(kind) is None:
+            if is_array and hidden_in(kind) is None and not isinstance(item, type):
                 self._copy(item, name)
                 continue
             parts = parts_of(item)

@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any
 
-from pypto.frontend.kernels.arrays import is_torch_tensor
+from pypto.frontend.kernels.arrays import is_torch_tensor, size_of
 from pypto.frontend.objects.hidden import Parts
 from pypto.frontend.objects.parts import SlotBeside, dict_of
 
@@ -16,7 +16,7 @@ _MAX_COPIED_BYTES = 16 << 20
 
 def copy_of_array(value: Any) -> Any:
     """A copy of an array or host tensor that may be written into; None for others and for large ones."""
-    if not 0 < getattr(value, "nbytes", 0) <= _MAX_COPIED_BYTES:
+    if not 0 < size_of(value) <= _MAX_COPIED_BYTES:
         return None
     if is_torch_tensor(value):
         is_plain = value.device.type == "cpu" and value.is_contiguous() and not value.is_inference()
