@@ -152,15 +152,24 @@ void BinaryVectors(const RowArgs* args) {
   }
 }
 
+template <typename T, typename Op, int64_t kAStep, int64_t kBStep>
+void BinaryElementsRow(auto* out, const T* a, const T* b, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = Op::Value(Exactly<T>{a[i * kAStep]}, Exactly<T>{b[i * kBStep]});
+}
+
 template <typename T, typename Op>
 void BinaryElements(const RowArgs* args) {
   using R = decltype(Op::Value(Exactly<T>{}, Exactly<T>{}));
+  const int shape = (args->a_step != 0 ? 2 : 0) + (args->b_step != 0 ? 1 : 0);
   for (int64_t row = 0; row < args->rows; ++row) {
     R* out = static_cast<R*>(args->out) + row * args->out_row;
     const T* a = static_cast<const T*>(args->a) + row * args->a_row;
     const T* b = static_cast<const T*>(args->b) + row * args->b_row;
-    for (int64_t i = 0; i < args->n; ++i) {
-      out[i] = Op::Value(Exactly<T>{a[i * args->a_step]}, Exactly<T>{b[i * args->b_step]});
+    switch (shape) {
+      case 0: BinaryElementsRow<T, Op, 0, 0>(out, a, b, args->n); break;
+      case 1: BinaryElementsRow<T, Op, 0, 1>(out, a, b, args->n); break;
+      case 2: BinaryElementsRow<T, Op, 1, 0>(out, a, b, args->n); break;
+      default: BinaryElementsRow<T, Op, 1, 1>(out, a, b, args->n); break;
     }
   }
 }
