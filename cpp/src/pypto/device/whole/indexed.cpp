@@ -180,10 +180,29 @@ void RunScatter(const WholeArgs& args) {
     if (dim != args.op.axis) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
     if (!number) cells[dim] = std::min(cells[dim], args.in[2].cells[dim]);
   }
+  const auto on_cells = [&]<typename T>(const auto& put) {
+    ForEachIndex(args, cells, args.out, args.in[2], [&](std::byte* to, const std::byte* from) {
+      put(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(number ? constant.cell.bytes : from));
+    });
+  };
+  const auto assign = [](auto& to, auto from) { to = from; };
+  const auto add = [](auto& to, auto from) { to += from; };
+  const auto multiply = [](auto& to, auto from) { to *= from; };
+  const simd::Format format = args.out.view.format;
+  if (mode == 0) {
+    switch (bytes) {
+      case 1: return on_cells.operator()<uint8_t>(assign);
+      case 2: return on_cells.operator()<uint16_t>(assign);
+      case 8: return on_cells.operator()<uint64_t>(assign);
+      default: return on_cells.operator()<uint32_t>(assign);
+    }
+  }
+  if (format == simd::kF32) return mode == 2 ? on_cells.operator()<float>(multiply) : on_cells.operator()<float>(add);
+  if (format == simd::kI32) {
+    return mode == 2 ? on_cells.operator()<uint32_t>(multiply) : on_cells.operator()<uint32_t>(add);
+  }
   ForEachIndex(args, cells, args.out, args.in[2], [&](std::byte* to, const std::byte* from) {
-    const std::byte* source = number ? constant.cell.bytes : from;
-    if (mode == 0) return CopyCells(to, 1, source, 1, 1, bytes);
-    AccumulateCells(args, to, 1, source, 1, 1, 1.0, mode == 2);
+    AccumulateCells(args, to, 1, number ? constant.cell.bytes : from, 1, 1, 1.0, mode == 2);
   });
 }
 
