@@ -137,6 +137,9 @@ struct OpCeilDiv {
 constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+constexpr double kTenths[] = {1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
+                              1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
+
 // Rounds to `decimals` places in FP64; integers change for negative places only.
 struct OpRoundAt {
   // Of places that are one number of at most 22, whose power of ten is exact.
@@ -145,7 +148,7 @@ struct OpRoundAt {
     const bool served = places >= -22.0F && places <= 22.0F && places == static_cast<float>(static_cast<int>(places));
     if (!served || AnyLane(decimals != places)) return LaneByLane<OpRoundAt>(x, decimals, VecI{} - 1, x);
     const auto index = static_cast<int>(places);
-    const Halves halves = Doubles(x);
+    const Halves halves = Doubles(Abs(x));
     const VecF result = index >= 0 ? Floats(Rounded<true>(halves.low, index), Rounded<true>(halves.high, index))
                                    : Floats(Rounded<false>(halves.low, -index), Rounded<false>(halves.high, -index));
     return CopySign(result, x);
@@ -159,31 +162,31 @@ struct OpRoundAt {
   }
 
  private:
+  // Of magnitudes. Setting the sign bit to zero keeps a product from being fused with the sum that rounds it.
   template <bool kUp>
   PYPTO_SIMD_INLINE VecD Rounded(VecD x, int index) {
-    const VecD shifted = kUp ? x * kTens[index] : Quotient(x, kTens[index]);
-    const VecDBits sign = BitsOf(x) & (uint64_t{1} << 63);
+    const VecD shifted = kUp ? x * kTens[index] : Quotient(x, index);
     const VecD magnitude = DoubleOf(BitsOf(shifted) & ~(uint64_t{1} << 63));
-    const VecD whole = DoubleOf(BitsOf((magnitude + 0x1p52) - 0x1p52) | sign);
-    const VecD rounded = kUp ? Quotient(whole, kTens[index]) : whole * kTens[index];
+    const VecD whole = (magnitude + 0x1p52) - 0x1p52;
+    const VecD rounded = kUp ? Quotient(whole, index) : whole * kTens[index];
     return magnitude < 0x1p52 ? rounded : x;
   }
-  // Rounded once: a product with the reciprocal, corrected by what it leaves. A zero loses its sign.
-  PYPTO_SIMD_INLINE VecD Quotient(VecD x, double divisor) {
+  // By a power of ten, rounded once: a product with the reciprocal, corrected by what it leaves.
+  PYPTO_SIMD_INLINE VecD Quotient(VecD x, int index) {
 #if defined(__AVX512F__)
-    const auto by = reinterpret_cast<__m512d>(VecD{} + divisor);
-    const auto inverse = reinterpret_cast<__m512d>(VecD{} + 1.0 / divisor);
+    const auto by = reinterpret_cast<__m512d>(VecD{} + kTens[index]);
+    const auto inverse = reinterpret_cast<__m512d>(VecD{} + kTenths[index]);
     const auto rough = reinterpret_cast<__m512d>(reinterpret_cast<VecD>(inverse) * x);
     const __m512d rest = _mm512_fnmadd_pd(rough, by, reinterpret_cast<__m512d>(x));
     return reinterpret_cast<VecD>(_mm512_fmadd_pd(rest, inverse, rough));
 #elif defined(__FMA__)
-    const auto by = reinterpret_cast<__m256d>(VecD{} + divisor);
-    const auto inverse = reinterpret_cast<__m256d>(VecD{} + 1.0 / divisor);
+    const auto by = reinterpret_cast<__m256d>(VecD{} + kTens[index]);
+    const auto inverse = reinterpret_cast<__m256d>(VecD{} + kTenths[index]);
     const auto rough = reinterpret_cast<__m256d>(reinterpret_cast<VecD>(inverse) * x);
     const __m256d rest = _mm256_fnmadd_pd(rough, by, reinterpret_cast<__m256d>(x));
     return reinterpret_cast<VecD>(_mm256_fmadd_pd(rest, inverse, rough));
 #else
-    return x / divisor;
+    return x / kTens[index];
 #endif
   }
   PYPTO_SIMD_INLINE double Scaled(double x, double decimals) {
