@@ -51,15 +51,18 @@ bool ForEachIndex(const WholeArgs& args, const Extents& cells, const WholeOperan
   const int64_t step_bytes = last == axis ? 0 : indexed.view.strides[last] * indexed.view.element_bytes;
   const bool other_given = other.given();
   const int64_t other_bytes = other_given ? other.view.strides[last] * other.view.element_bytes : 0;
+  const int64_t extent = args.in[0].cells[axis];
+  const int64_t held = indexed.cells[axis];
   std::vector<int64_t> values(static_cast<size_t>(n));
-  return ForEachRow(args.rank, cells, [&](const Extents& at) {
+  return ForEachRow(args.rank, cells, [&, extent, held, axis_bytes, step_bytes, other_bytes, n](const Extents& at) {
     LoadIndices(index, index.At(at, args.rank), index.view.strides[last], n, values.data());
+    const int64_t* indices = values.data();
     std::byte* base = indexed.At(Moved(at, axis, 0), args.rank);
     std::byte* beside = other_given ? other.At(at, args.rank) : nullptr;
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t where = values[static_cast<size_t>(i)];
-      if (!CheckIndex(args, where, axis, args.in[0].cells[axis])) return false;
-      if (where >= indexed.cells[axis]) continue;
+      const int64_t where = indices[i];
+      if (!CheckIndex(args, where, axis, extent)) return false;
+      if (where >= held) continue;
       body(base + where * axis_bytes + i * step_bytes, beside + i * other_bytes);
     }
     return true;
