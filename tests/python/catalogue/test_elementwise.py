@@ -46,7 +46,7 @@ UNARY = {
     "atan": (torch.atan, HALF_ULPS), "sinh": (torch.sinh, HALF_ULPS), "cosh": (torch.cosh, HALF_ULPS),
     "asinh": (torch.asinh, HALF_ULPS), "acosh": (torch.acosh, HALF_ULPS), "atanh": (torch.atanh, HALF_ULPS),
     "cbrt": (lambda x: x.sign() * x.abs() ** (1 / 3), HALF_ULPS), "erfc": (torch.erfc, HALF_ULPS),
-    "expm1": (torch.expm1, HALF_ULPS), "exp2": (torch.exp2, HALF_ULPS), "log1p": (torch.log1p, HALF_ULPS),
+    "expm1": (torch.expm1, HALF_ULPS), "exp2": (torch.exp2, 1.0), "log1p": (torch.log1p, HALF_ULPS),
     "log2": (torch.log2, HALF_ULPS), "log10": (torch.log10, HALF_ULPS),
     "sign": (lambda x: (x > 0).to(x.dtype) - (x < 0).to(x.dtype), 0.0),
     "signbit": (lambda x: torch.signbit(x) & (x == x), 0.0), "isfinite": (torch.isfinite, 0.0),

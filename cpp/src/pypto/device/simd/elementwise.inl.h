@@ -24,6 +24,9 @@ struct OpAbs {
 struct OpExp {
   PYPTO_SIMD_INLINE VecF Apply(VecF x) { return Exp(x); }
 };
+struct OpExp2 {
+  PYPTO_SIMD_INLINE VecF Apply(VecF x) { return Exp2(x); }
+};
 struct OpLog {
   PYPTO_SIMD_INLINE VecF Apply(VecF x) { return Log(x); }
 };

@@ -10,21 +10,17 @@ namespace {
 constexpr float kLn2High = 0.693359375F;  // 9 bits, so that n × kLn2High is exact
 constexpr float kLn2Low = -2.12194440e-4F;
 
-// e^x: x = n ln 2 + r with |r| <= ln 2 / 2; e^r = 1 + r + r² P(r). 2^n is applied in two halves, so that subnormal
-// results are rounded once. Error below 1 ulp.
-PYPTO_SIMD_INLINE VecF Exp(VecF x) {
-  constexpr float kMagic = 12582912.0F;  // 1.5 × 2^23: adding it rounds to an integer
-  const VecF clamped = Clamped(x, -104.0F, 89.0F);
-  const VecF shifted = clamped * 1.44269504F + kMagic;
-  const VecF n = shifted - kMagic;
-  VecF r = clamped - n * kLn2High;
-  r = r - n * kLn2Low;
+// e^r, |r| <= ln 2 / 2, × 2^n, which is applied in two halves, so that subnormal results are rounded once: n is added
+// to `shifted`, 1.5 × 2^23.
+constexpr float kExpMagic = 12582912.0F;  // adding it rounds to an integer
+PYPTO_SIMD_INLINE VecF ScaledExp(VecF r, VecF shifted) {
   VecF p = r * 1.3813145e-3F + 8.3694188e-3F;
   p = p * r + 4.1668457e-2F;
   p = p * r + 1.6666515e-1F;
   p = p * r + 4.9999993e-1F;
   p = p * (r * r) + r + 1.0F;
 #if defined(__AVX512F__)
+  const VecF n = shifted - kExpMagic;
   return reinterpret_cast<VecF>(
       _mm512_maskz_scalef_ps(0xffff, reinterpret_cast<__m512>(p), reinterpret_cast<__m512>(n)));
 #else
@@ -32,6 +28,23 @@ PYPTO_SIMD_INLINE VecF Exp(VecF x) {
   const VecI half = exponent >> 1;
   return p * AsFloat((half + 127) << 23) * AsFloat((exponent - half + 127) << 23);
 #endif
+}
+
+// x = n ln 2 + r. Error below 1 ulp.
+PYPTO_SIMD_INLINE VecF Exp(VecF x) {
+  const VecF clamped = Clamped(x, -104.0F, 89.0F);
+  const VecF shifted = clamped * 1.44269504F + kExpMagic;
+  const VecF n = shifted - kExpMagic;
+  VecF r = clamped - n * kLn2High;
+  r = r - n * kLn2Low;
+  return ScaledExp(r, shifted);
+}
+
+// x = n + r / ln 2. Error below 1 ulp.
+PYPTO_SIMD_INLINE VecF Exp2(VecF x) {
+  const VecF clamped = Clamped(x, -151.0F, 129.0F);
+  const VecF shifted = clamped + kExpMagic;
+  return ScaledExp((clamped - (shifted - kExpMagic)) * 0.69314718F, shifted);
 }
 
 // ln x: x = 2^e (1 + f) with 1 + f in [√½, √2); ln(1 + f) = f - f²/2 + f³ P(f). Error below 1 ulp.

@@ -68,12 +68,6 @@ PYPTO_SIMD_INLINE VecD Exp(VecD x) {
   const Exponent exponent = Reduced(x);
   return TwoTo(BitsOf(exponent.shifted)) * (SmallExpm1(exponent.r) + 1.0);
 }
-PYPTO_SIMD_INLINE VecD Exp2(VecD x) {
-  const VecD within = Within200(x);
-  const VecD shifted = within + kWideMagic;
-  const VecD r = (within - (shifted - kWideMagic)) * 0.69314718055994531;
-  return TwoTo(BitsOf(shifted)) * (SmallExpm1(r) + 1.0);
-}
 // From 2^n and 2^-n and the even and the odd part of e^r.
 template <bool kCosine>
 PYPTO_SIMD_INLINE VecD Hyperbolic(VecD x) {
@@ -111,9 +105,6 @@ PYPTO_SIMD_INLINE VecF FromZero(VecF x, float zero, VecF result) {
 PYPTO_SIMD_ONCE VecF Expm1Of(VecF x) {
   const VecF result = OnHalves(x, [](VecD v) __attribute__((always_inline)) { return Expm1(v); });
   return x == 0.0F ? x : result;
-}
-PYPTO_SIMD_ONCE VecF Exp2Of(VecF x) {
-  return OnHalves(x, [](VecD v) __attribute__((always_inline)) { return Exp2(v); });
 }
 PYPTO_SIMD_ONCE VecF SinhOf(VecF x) {
   const VecF result = OnHalves(x, [](VecD v) __attribute__((always_inline)) { return Hyperbolic<false>(v); });
