@@ -1,5 +1,6 @@
 """However a trace reads a captured tensor, a change of what it read is noticed at the next call."""
 
+import collections
 import warnings
 
 import pytest
@@ -33,6 +34,18 @@ class Scale(torch.nn.Module):
         return value * self.weight
 
 
+class Elements:
+    """A sequence that reads a tensor."""
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        if index > 0:
+            raise IndexError
+        return state.item()
+
+
 def total(value: torch.Tensor) -> float:
     return float(value.sum().item())
 
@@ -55,6 +68,8 @@ READS = {
     "a scripted module": lambda: module(torch.ones(1)).item(),
     "a storage": lambda: float(storage[3]) * 256 + float(storage[2]),
     "another tensor of the memory": lambda: from_dlpack(to_dlpack(state)).item(),
+    "a sequence of the user": lambda: torch.tensor(Elements()).sum().item(),
+    "a deque": lambda: torch.tensor(collections.deque([state])).sum().item(),
     "a sparse tensor": lambda: sparse.sum().item(),
 }
 

@@ -21,6 +21,9 @@ _METHODS = (
     "size", "stride", "dim", "numel", "nelement", "ndimension", "element_size", "is_contiguous", "is_floating_point",
     "is_complex", "is_signed", "__len__",
 )  # fmt: skip
+_HOLDERS = (list, tuple, dict)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, type)
+_PACKAGES = ("torch", "numpy")  # numbers and arrays; what a dtype, device or shape is
 
 
 @functools.cache
@@ -81,17 +84,15 @@ class TensorReads:
         self._read: dict[int, tuple[Any, Any]] = {}
 
     def see(self, arguments: Iterable[Any]) -> None:
-        """Notes the captured tensors among the arguments of a function; all when it may call code of the user."""
+        """Notes the captured tensors among the arguments of a function; all when one may run code of the user."""
         for value in arguments:
             if id(value) in self._captured:
                 self._note(value)
             elif is_torch_tensor(value):
                 self._see_shared(value)
-            elif isinstance(value, list | tuple):
-                self.see(value)
-            elif isinstance(value, dict):
-                self.see(value.values())
-            elif callable(value) and not isinstance(value, type):
+            elif type(value) in _HOLDERS:
+                self.see(value.values() if type(value) is dict else value)
+            elif not isinstance(value, _PLAIN) and type(value).__module__ not in _PACKAGES:
                 self.see_all()
 
     def _see_shared(self, view: Any) -> None:
