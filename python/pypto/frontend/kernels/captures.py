@@ -12,7 +12,14 @@ import weakref
 from typing import Any
 
 from pypto.frontend.kernels.arrays import Described, contents, described, is_numpy_array, is_torch_tensor
-from pypto.frontend.kernels.reading import captured_values, is_installed_file, is_own_module, namespace, reading_of
+from pypto.frontend.kernels.reading import (
+    captured_values,
+    is_installed_file,
+    is_own_module,
+    namespace,
+    reading_of,
+    wrapped_by,
+)
 from pypto.frontend.kernels.tensor_reads import contents_of
 from pypto.frontend.objects.definitions import slots_of
 from pypto.frontend.objects.hidden import UNSET, hidden_in, know_packages
@@ -163,7 +170,7 @@ class Keys:
 
     def _function(self, function: types.FunctionType) -> Any:
         if is_installed(function):
-            return SameObject(function)
+            return (SameObject(function), tuple(self.of(each) for each in wrapped_by(function)))
         captured = tuple((name, self.of(value)) for name, value in captured_values(function))
         defaults = self.of((function.__defaults__, function.__kwdefaults__))
         return (
@@ -311,7 +318,7 @@ def is_frozen(value: Any) -> bool:
         type(value) in _PLAIN
         or (isinstance(value, types.ModuleType) and not is_own_module(value))
         or _is_plain_builtin(value)
-        or (isinstance(value, types.FunctionType) and helpers.is_library(value))
+        or (isinstance(value, types.FunctionType) and helpers.is_library(value) and not wrapped_by(value))
     )
 
 

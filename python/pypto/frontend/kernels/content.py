@@ -181,6 +181,8 @@ class _Digest:
         self._put("function", str(function.__module__), function.__qualname__)
         if helpers.is_library(function):
             _refuse_of_a_process(function.__module__)
+            for each in reading.wrapped_by(function):
+                self.feed(each)
             return
         self._put(os.path.basename(function.__code__.co_filename), str(function.__code__.co_firstlineno))
         try:

@@ -22,7 +22,6 @@ from pypto.frontend.kernels.tensor_reads import Reads
 from pypto.frontend.objects import definitions
 from pypto.frontend.objects.hidden import UNSET
 from pypto.frontend.objects.parts import VIEWS
-from pypto.frontend.tracing import helpers
 
 _MAX_GUARDS = 4096
 _MAX_ELEMENTS = 100_000  # of a list
@@ -285,8 +284,8 @@ class Guards:
         return all(self._value(part) for part in (*keys, *values))
 
     def _function(self, function: types.FunctionType) -> bool:
-        if helpers.is_library(function) or captures.is_installed(function):
-            return True
+        if captures.is_installed(function):
+            return all(self._value(each) for each in reading.wrapped_by(function))
         named = function.__kwdefaults__
         if not captures.is_frozen(function.__defaults__) or not (named is None or self._dict(named)):
             return False

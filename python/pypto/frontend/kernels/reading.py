@@ -27,6 +27,8 @@ _DESCRIBING = frozenset(
 _BY_TEXT = frozenset({"globals", "eval", "exec"})  # built-in functions that find any global
 _MODULES = frozenset({"modules", "import_module", "__import__"})  # names that find modules by text
 
+_EMPTY = types.CellType()
+
 Path = tuple[str, ...]
 
 
@@ -134,6 +136,13 @@ def user_imports(function: types.FunctionType) -> list[Import]:
 def paths_from(function: types.FunctionType, name: str) -> list[Path]:
     """The dotted names in a function that begin with a name."""
     return [path for path in reading_of(function).paths if path[0] == name]
+
+
+def wrapped_by(function: types.FunctionType) -> list[types.FunctionType]:
+    """The functions that a decorator of a library has put into one that it made."""
+    cells = function.__closure__ or ()
+    held = [cell.cell_contents for cell in cells if cell != _EMPTY]
+    return [each for each in held if type(each) is types.FunctionType]
 
 
 def _imported_values(function: types.FunctionType) -> list[tuple[str, Any]]:
