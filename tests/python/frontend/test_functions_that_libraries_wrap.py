@@ -4,6 +4,7 @@ import contextlib
 import functools
 import types
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,6 +62,9 @@ def dispatched(value):
     return state.number
 
 
+as_ufunc = np.frompyfunc(lambda value: value * state.number, 1, 1)
+
+
 def in_a_block(_):
     with opened() as number:
         return number
@@ -72,6 +76,7 @@ READS = {
     "a tensor of the kernel": lambda x: of_the_kernel(x + 1.0),
     "a context": lambda x: x + in_a_block(x),
     "a function that nothing else tells of": lambda x: x + hidden(),
+    "a ufunc": lambda x: x + float(as_ufunc(1.0)),
     "a method": lambda x: x + Holds().method(),
     "a function of several types": lambda x: x + dispatched(1),
 }

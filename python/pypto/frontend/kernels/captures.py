@@ -245,8 +245,10 @@ def _is_plain_builtin(value: Any) -> bool:
 
 
 def is_unseen(value: Any) -> bool:
-    """Whether it is an object of torch that reads memory, of its own or of tensors, by no function of torch."""
+    """Whether it reads what nothing tells of: scripted code and storages of torch, functions that are ufuncs."""
     kind = type(value)
+    if kind.__module__ == "numpy" and kind.__name__ == "ufunc":
+        return str(value.__name__).endswith(" (vectorized)")  # made by numpy.frompyfunc
     is_torchs = kind.__module__.partition(".")[0] == "torch"
     return is_torchs and ("Script" in kind.__name__ or "Storage" in kind.__name__)
 
