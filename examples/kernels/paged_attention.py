@@ -22,7 +22,7 @@ def paged_attention_kernel(heads: tuple[int, int], width: int, cache: tuple[int,
         lengths: pypto.Tensor([pypto.DYNAMIC], pypto.DT_INT32),
         out: pypto.Tensor([pypto.DYNAMIC, kv_heads, group, width], pypto.DT_BF16),
     ):
-        pypto.set_vec_tile_shapes(group, 64)
+        pypto.set_vec_tile_shapes(group, max(page_rows, width))
         pypto.set_cube_tile_shapes([16, 16], [64, 64], [page_rows, page_rows])
         for sequence in pypto.loop(query.shape[0], name="sequences"):
             length = lengths[sequence]
