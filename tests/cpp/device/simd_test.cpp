@@ -405,6 +405,24 @@ TEST(Simd, PlacesOfLargeKeysAreFoundInOrder) {
   }
 }
 
+TEST(Simd, KeysCountThoseThatStandBeforeThem) {
+  std::array<int32_t, kOrderedKeys> keys;
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<int32_t>(i * 37 % 23) - 11;
+  keys[0] = keys[9] = keys[63] = INT32_MAX;
+  keys[7] = keys[8] = INT32_MIN;
+  for (const KernelTable* table : Tables()) {
+    for (const size_t n : {0, 1, 2, 15, 16, 17, 48, 63, 64}) {
+      std::array<int32_t, kOrderedKeys> before;
+      table->count_before(before.data(), keys.data(), static_cast<int64_t>(n));
+      for (size_t i = 0; i < n; ++i) {
+        int32_t expected = 0;
+        for (size_t j = 0; j < n; ++j) expected += keys[j] > keys[i] || (keys[j] == keys[i] && j < i) ? 1 : 0;
+        ASSERT_EQ(before[i], expected) << table->name << ": key " << i << " of " << n;
+      }
+    }
+  }
+}
+
 TEST(Simd, SetsAgreeOnMatrixProducts) {
   CheckGemm<float>(kGemmFloat, kF32, [](int x) { return static_cast<float>(x); });
   CheckGemm<uint16_t>(kGemmBf16, kBf16, [](int x) {

@@ -179,6 +179,7 @@ using TransposeFunction = void (*)(void* out, int64_t out_row, const void* sourc
 
 // Long rows are reduced block by block; two blocks, two pairs of blocks and so on are combined as they are complete.
 inline constexpr int64_t kReduceBlock = 512;
+inline constexpr int64_t kOrderedKeys = 64;  // that count_before looks at, at the most
 // A reduction of one row that a chain makes on its way.
 struct ChainReduction {
   alignas(64) uint8_t lanes[64];  // one vector: the block that is not complete
@@ -257,6 +258,9 @@ struct KernelTable {
   int64_t (*first_above)(const int32_t* keys, int64_t first, int64_t n, int32_t threshold);
   // The places of keys that are not below the threshold, in ascending order; more than `most` when there are more.
   int64_t (*places_from)(int32_t* places, const int32_t* keys, int64_t n, int32_t threshold, int64_t most);
+  // How many of n keys stand before each of them in falling order, equal ones in the order in which they stand. Both
+  // hold kOrderedKeys, of which n are read.
+  void (*count_before)(int32_t* before, const int32_t* keys, int64_t n);
   // The first place that holds `value`, NaN for NaN; n when there is none.
   int64_t (*first_same)(const float* values, int64_t n, float value);
   // Column by column, [0] the largest, [1] the smallest: what the row holds takes the place of what is held where it is

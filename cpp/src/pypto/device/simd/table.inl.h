@@ -75,6 +75,7 @@ constexpr KernelTable MakeTable() {
       .order_keys = OrderKeys,
       .first_above = FirstAbove,
       .places_from = PlacesFrom,
+      .count_before = CountBefore,
       .first_same = FirstSame,
       .improve_extremes = {ImproveExtremes<false>, ImproveExtremes<true>},
       .list_stages = ListStages,

@@ -17,7 +17,6 @@ namespace {
 constexpr int64_t kMostKept = 64;
 // Columns that a line is cut into are a multiple of this.
 constexpr int64_t kColumnUnit = 16;
-constexpr int64_t kMostCounted = 32;
 
 // A key above the places that come later: entries in falling order are the elements in theirs.
 uint64_t EntryOf(int32_t key, int64_t place) {
@@ -75,27 +74,42 @@ class Sorter {
     if (n_ < 2 * columns) return false;
     std::array<int32_t, 2 * kMostKept> largest;
     args_.kernels.reduce_columns_i32[simd::kReduceAmax](largest.data(), keys_.data(), columns, n_ / columns, columns);
-    const auto bound = largest.begin() + (k_ - 1);
-    std::nth_element(largest.begin(), bound, largest.begin() + columns, std::greater<>());
     std::array<int32_t, 2 * kMostKept> places;
-    const int64_t count = args_.kernels.places_from(places.data(), keys_.data(), n_, *bound, 2 * kMostKept);
+    const int32_t bound = KthOf(largest.data(), columns);
+    const int64_t count = args_.kernels.places_from(places.data(), keys_.data(), n_, bound, 2 * kMostKept);
     if (count > 2 * kMostKept) return false;
+    if (count > simd::kOrderedKeys) {
+      SortHeld(places.data(), count);
+      return true;
+    }
+    std::array<int32_t, simd::kOrderedKeys> held{};
+    std::array<int32_t, simd::kOrderedKeys> before;
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) held[i] = keys_[static_cast<size_t>(places[i])];
+    args_.kernels.count_before(before.data(), held.data(), count);
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      if (before[i] < k_) order_[static_cast<size_t>(before[i])] = places[i];
+    }
+    return true;
+  }
+
+  // The k-th largest of `count` keys, a multiple of kColumnUnit.
+  int32_t KthOf(int32_t* keys, int64_t count) {
+    if (count > simd::kOrderedKeys) {
+      std::nth_element(keys, keys + (k_ - 1), keys + count, std::greater<>());
+      return keys[k_ - 1];
+    }
+    std::array<int32_t, simd::kOrderedKeys> before;
+    args_.kernels.count_before(before.data(), keys, count);
+    return keys[std::find(before.begin(), before.begin() + count, static_cast<int32_t>(k_ - 1)) - before.begin()];
+  }
+
+  void SortHeld(const int32_t* places, int64_t count) {
     std::array<uint64_t, 2 * kMostKept> held;
     for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
       held[i] = EntryOf(keys_[static_cast<size_t>(places[i])], places[i]);
     }
-    if (count > kMostCounted) {
-      std::sort(held.begin(), held.begin() + count, std::greater<>());
-      std::transform(held.begin(), held.begin() + k_, order_.begin(), PlaceOf);
-      return true;
-    }
-    // Few: as many as are above an entry stand in front of it, without a branch that goes either way.
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t above = 0;
-      for (int64_t j = 0; j < count; ++j) above += held[static_cast<size_t>(j)] > held[static_cast<size_t>(i)] ? 1 : 0;
-      if (above < k_) order_[static_cast<size_t>(above)] = places[static_cast<size_t>(i)];
-    }
-    return true;
+    std::sort(held.begin(), held.begin() + count, std::greater<>());
+    std::transform(held.begin(), held.begin() + k_, order_.begin(), PlaceOf);
   }
 
   // `kept` holds the best so far; only what is above the last of them matters.
