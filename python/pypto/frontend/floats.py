@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from pypto.frontend import foreign
-from pypto.frontend.kernels.arrays import kind_name
+from pypto.frontend.kernels.arrays import is_array, kind_name
 from pypto.frontend.places import trace_error
+from pypto.frontend.refused import NoFloatOperators
 from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, check_trace
 from pypto.frontend.tracing import tracer
 
 
-class FloatScalar(tracer.FloatLike):
+class FloatScalar(NoFloatOperators, tracer.FloatLike):
     """An FP64 number of the running kernel: arithmetic with numbers, and a scalar of tensor operations."""
 
     __slots__ = ("_expr", "_index", "_name", "_trace")
@@ -38,19 +39,13 @@ class FloatScalar(tracer.FloatLike):
         """As an operand of the core."""
         return ("scalar", self._index) if self._index >= 0 else ("float_expr", self._expr)
 
-    def _refuse(self, *_: Any) -> NoReturn:
-        raise trace_error(
-            TypeError,
-            f"'{self._name}' is a floating number of each launch, known only when the kernel runs: use it as a scalar "
-            "of tensor operations, or give its value when compiling",
-        )
-
     def _combine(self, operation: str, other: Any, reflected: bool) -> Any:
         if isinstance(other, tracer.TensorLike):
             return NotImplemented
         operand = float_expr(self._trace, other)
         if operand is None:
-            raise trace_error(TypeError, f"'{self._name}' is a number and does not mix with {kind_name(other)}")
+            advice = "" if is_array(other) else ". Instead: give a number or a tensor"
+            raise trace_error(TypeError, f"'{self._name}' is a number and does not mix with {kind_name(other)}{advice}")
         a, b = (operand, self._expr) if reflected else (self._expr, operand)
         expr = self._trace.expression("make_expr", EXPRESSION_OPERATORS["float_" + operation], a, b)
         return FloatScalar._wrap(self._trace, expr, self._name)
@@ -87,11 +82,6 @@ class FloatScalar(tracer.FloatLike):
 
     def __pos__(self) -> FloatScalar:
         return self
-
-    __bool__ = __float__ = __int__ = __eq__ = __ne__ = __abs__ = __round__ = __trunc__ = __floor__ = __ceil__ = _refuse
-    __divmod__ = __rdivmod__ = __rpow__ = __lshift__ = __rshift__ = __and__ = __or__ = __xor__ = __invert__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = _refuse
-    __hash__ = _refuse
 
 
 def is_float(value: Any) -> bool:

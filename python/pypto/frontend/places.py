@@ -38,6 +38,7 @@ class SourceRange:
 
 
 _MAX_CODES = 256
+_of_trace: list[Callable[[], Callable[[str, int], bool] | None]] = []  # tells lines of the kernel that is traced
 _columns: dict[int, tuple[CodeType, list[int | None]]] = {}  # by id of a code object, which is held
 
 
@@ -127,9 +128,14 @@ def _placed(error: PyptoError, place: Place | None) -> PyptoError:
 
 
 def trace_error(kind: type[BaseException], message: str, place: Place | None = None) -> PyptoError:
-    """A mistake found while tracing: a CompileError and FeError that is also a `kind`. Default place: the caller's."""
-    place = place or caller_place()
+    """A mistake found while tracing: a CompileError and FeError that is also a `kind`. Default place: in the kernel."""
+    place = place or caller_place(_of_trace[0]() if _of_trace else None)
     return _placed(typed((CompileError, FeError), kind, render(message, place)), place)
+
+
+def tell_lines(of_trace: Callable[[], Callable[[str, int], bool] | None]) -> None:
+    """Errors without a place stand at the innermost of these lines: a library that a kernel calls is no place."""
+    _of_trace[:] = [of_trace]
 
 
 def syntax_error(message: str, place: Place | None) -> PyptoError:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pypto import _core
 from pypto.frontend import foreign
 from pypto.frontend.kernels.arrays import is_array, kind_name
 from pypto.frontend.places import trace_error
+from pypto.frontend.refused import NOT_CONCRETE, NoIntegerOperators, invalid_type
 from pypto.frontend.tracing import tracer
 
 EXPRESSION_OPERATORS: dict[str, int] = dict(_core.EXPRESSION_OPERATORS)
@@ -40,19 +41,12 @@ def as_int(value: Any) -> int | None:
         return None
 
 
-class SymbolicScalar:
+class SymbolicScalar(NoIntegerOperators):
     """An integer expression of a kernel that is being traced. Division truncates; comparisons give 0 or 1."""
 
     __slots__ = ("_expr", "_trace")
     _trace: tracer.Trace
     _expr: int
-
-    def __hash__(self) -> NoReturn:
-        raise trace_error(
-            TypeError,
-            f"unhashable type: the symbolic integer {self} is known only when the kernel runs: it is no key of a dict "
-            "and no element of a set. Instead: write if statements on its values",
-        )
 
     def __init__(self, value: int | str | SymbolicScalar) -> None:
         """A constant that computes as symbolic values do, or the symbol of that name.
@@ -102,7 +96,7 @@ class SymbolicScalar:
         """The value, when it is known while tracing."""
         value = self._trace.builder.expr_value(self._expr)
         if value is None:
-            raise trace_error(ValueError, "Not concrete value. " + _NOT_CONCRETE)
+            raise trace_error(ValueError, "Not concrete value. " + NOT_CONCRETE)
         return int(value)
 
     is_immediate = is_concrete
@@ -123,6 +117,19 @@ class SymbolicScalar:
         """Itself."""
         return self
 
+    @property
+    def real(self) -> SymbolicScalar:
+        """Itself, as ints have it."""
+        return self
+
+    numerator, imag, denominator = real, 0, 1
+
+    def conjugate(self) -> SymbolicScalar:
+        """Itself, as ints have it."""
+        return self
+
+    item = conjugate
+
     def __int__(self) -> int:
         return self.concrete()
 
@@ -131,17 +138,13 @@ class SymbolicScalar:
     def __bool__(self) -> bool:
         return self.concrete() != 0
 
-    def __float__(self) -> NoReturn:
-        raise trace_error(
-            TypeError,
-            f"Invalid type. A symbolic integer cannot become a float: {self} is known only when the kernel runs. "
-            "Instead: compute with integers, or put it into a tensor (pypto.full) and compute there",
-        )
-
     if not TYPE_CHECKING:  # for which there are no other attributes
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"a symbolic integer has no attribute '{name}': it is known when the kernel runs")
+            raise AttributeError(
+                f"a symbolic integer has no attribute '{name}': it is known when the kernel runs. Instead: operators "
+                "such as n // 2, and pypto.min, pypto.max and pypto.ceildiv"
+            )
 
     def __str__(self) -> str:
         text, shown = str(self._trace.builder.expr_text(self._expr)), self._trace.shown
@@ -229,38 +232,12 @@ class SymbolicScalar:
 
     __floor__ = __ceil__ = __trunc__
 
-    def _no_operator(self, symbol: str, instead: str) -> NoReturn:
-        raise trace_error(TypeError, f"`{symbol}` is no operation of symbolic integers. Instead: {instead}")
-
-    def __pow__(self, _: Any, modulus: Any = None) -> NoReturn:
-        self._no_operator("**", "write the product, such as n * n")
-
-    def __rpow__(self, _: Any) -> NoReturn:
-        self._no_operator("**", "choose among the powers with if statements, or read them from a tensor")
-
-    def __lshift__(self, _: Any) -> NoReturn:
-        self._no_operator("<<", "multiply with a power of two, such as n * 2")
-
-    def __rshift__(self, _: Any) -> NoReturn:
-        self._no_operator(">>", "divide by a power of two, such as n // 2, which truncates")
-
-    def __rlshift__(self, _: Any) -> NoReturn:
-        self._no_operator("<<", "choose among the powers of two with if statements, or read them from a tensor")
-
-    def __xor__(self, _: Any) -> NoReturn:
-        self._no_operator("^", "compare with !=, for conditions; & and | are logical, too")
-
-    __rxor__ = __xor__
-
-    def __matmul__(self, _: Any) -> NoReturn:
-        self._no_operator("@", "multiply with *")
-
-    __rmatmul__ = __matmul__
-
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         return foreign.apply_ufunc(function, method, inputs, keywords)
 
     # Comparisons and logic.
+
+    __hash__ = NoIntegerOperators.__hash__
 
     def __eq__(self, other: object) -> Any:
         return self._make("eq", other)
@@ -322,12 +299,6 @@ class SymbolicScalar:
         return status
 
 
-_NOT_CONCRETE = (
-    "It is known only when the kernel runs; use it in `if`, `and`, `or`, `not`, comparisons, loop bounds and offsets "
-    "of the kernel, not where Python needs a number."
-)
-
-
 def check_trace(trace: tracer.Trace, value: Any) -> None:
     """Refuses a number of another trace."""
     if value._trace is not trace:
@@ -341,7 +312,7 @@ def to_symbolic(trace: tracer.Trace, value: Any) -> SymbolicScalar:
         return value
     number = as_int(value)
     if number is None:
-        raise trace_error(TypeError, f"Invalid type. Symbolic integers mix with ints only, got {kind_name(value)}.")
+        raise invalid_type(value)
     return SymbolicScalar._wrap(trace, trace.constant(number))
 
 

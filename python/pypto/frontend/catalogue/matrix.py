@@ -7,6 +7,7 @@ from typing import Any
 from pypto.dtypes import DataType, bytes_of, is_float
 from pypto.frontend.catalogue.arguments import to_dim, to_dtype_argument, to_tensor_argument
 from pypto.frontend.catalogue.elementwise import ELEMENTWISE, add, cast_to, emit, mul
+from pypto.frontend.floats import is_number
 from pypto.frontend.places import trace_error
 from pypto.frontend.tensor import Tensor
 
@@ -96,6 +97,9 @@ def _ten_bits(value: float) -> float:
 
 def matmul_operator(a: Any, b: Any) -> Tensor:
     """`a @ b`: the dtype of b, INT32 for INT8, FP32 for floats of 8 bits."""
+    for each in (a, b):
+        if is_number(each):
+            raise trace_error(TypeError, "`@` multiplies matrices, one operand is a number. Instead: multiply with *")
     right = to_tensor_argument(b, "matmul()")
     dtype = DataType.DT_INT32 if right.dtype == DataType.DT_INT8 else right.dtype
     if is_float(dtype) and bytes_of(dtype) == 1:

@@ -133,7 +133,7 @@ class TensorMethods(TensorLike, CatalogueMethods):
         return _operations().clone(self)
 
     def __contains__(self, item: Any) -> NoReturn:
-        raise trace_error(TypeError, "`in` does not look into tensors")
+        raise trace_error(TypeError, "`in` does not look into tensors. Instead: pypto.where(x == value, a, b)")
 
     # Comparisons, integer division, powers and bits.
 
@@ -167,7 +167,9 @@ class TensorMethods(TensorLike, CatalogueMethods):
     def __rmod__(self, other: Any) -> Any:
         return _operations().remainder(other, self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            raise trace_error(TypeError, "pow() of tensors takes two of them. Instead: pypto.pow(x, y) % modulus")
         return _operations().pow(self, other)
 
     def __rpow__(self, other: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ from pypto.frontend.kernels.signature import NO_DEFAULT, BoundTensor, Signature
 from pypto.frontend.kernels.verify_prints import PrintRecorder, PrintSite
 from pypto.frontend.objects.containers import Snapshot
 from pypto.frontend.objects.elements import undo
-from pypto.frontend.places import Place, render, trace_error, traceback_place
+from pypto.frontend.places import Place, render, tell_lines, trace_error, traceback_place
 from pypto.frontend.rewriting.checks import check_kernel
 from pypto.frontend.rewriting.liveness import stores_of
 from pypto.frontend.rewriting.rewrite import FlowMeta, rewrite
@@ -23,6 +24,7 @@ from pypto.frontend.rewriting.source import Source, read_kernel_source
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracing import helpers, tracer
+from pypto.frontend.tracing.advice import advice
 from pypto.frontend.tracing.tracer import MAX_RETRACES, Facts, Retrace, Trace
 
 
@@ -210,8 +212,18 @@ class PreparedKernel:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         if isinstance(error, UnboundLocalError):
             text += " (nothing that was traced has bound it: its branch is not taken, or its loop does not run)"
+        elif isinstance(error, TypeError | ValueError | LookupError | RuntimeError | AttributeError):
+            text += advice(text)
         message = f"Failed to call JIT function '{self.function.__name__}'. {text}"
         return typed((PyptoGeneralError,), type(error), render(message, place))
+
+
+def _lines() -> Callable[[str, int], bool] | None:
+    trace = tracer.current()
+    return None if trace is None else trace.has_line
+
+
+tell_lines(_lines)
 
 
 def _may_be_none(error: Exception, trace: Trace) -> bool:
