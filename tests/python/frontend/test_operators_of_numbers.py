@@ -149,3 +149,31 @@ def test_tensors_on_the_other_side():
     x = torch.tensor([0.0, 1.0, 2.0, 3.0])
     kernel(torch.tensor([3], dtype=torch.int32), x)
     assert x.tolist() == [1.0, 3.0, 9.0, 27.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(x > 0.0) & (y < 1.0)", "(x > 0.0) | (y < 1.0)", "(x > 0.0) ^ (y < 1.0)", "~(x > 0.0)", "(x > 0.0) & True",
+        "False | (x > 0.0)", "True ^ (x > 0.0)", "(x > 0.0) & (n[0] > 1)", "(n[0] > 1) & (x > 0.0)",
+        "(n[0] > 1) | (x > 0.0)", "(x > 0.0) ^ (n[0] > 1)", "(n[0] > 1) ^ (x > 0.0)",
+        "~(x > 0.0) | (x > 1.0) & (n[0] < 2)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("number", [1, 2])
+def test_conditions_combine_as_bools_do(tmp_path, text, number):
+    path = tmp_path / "conditions.py"
+    path.write_text(
+        "import pypto\nT, FP32, BOOL = pypto.Tensor, pypto.DT_FP32, pypto.DT_BOOL\n@pypto.frontend.jit\n"
+        "def kernel(x: T([4], FP32), y: T([4], FP32), n: T([1], pypto.DT_INT32), out: T([4], BOOL)):\n"
+        f"    out[:] = {text}\n    c = x > 2.0\n    c &= y < 1.0\n    out[3:4] = c[3:4]\n"
+    )
+    spec = importlib.util.spec_from_file_location("conditions", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    x, y = torch.tensor([1.0, -1.0, 2.0, 3.0]), torch.tensor([0.0, 5.0, 6.0, 0.0])
+    n, out = torch.tensor([number], dtype=torch.int32), torch.zeros(4, dtype=torch.bool)
+    module.kernel(x, y, n, out)
+    expected = eval(text, {"x": x, "y": y, "n": n})
+    expected[3] = True
+    assert out.tolist() == expected.tolist()

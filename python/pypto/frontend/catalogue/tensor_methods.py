@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from pypto.frontend.catalogue import logical
 from pypto.frontend.catalogue.instead import instead_of
 from pypto.frontend.foreign import apply_ufunc, refuse_function
 from pypto.frontend.places import trace_error
@@ -176,22 +177,22 @@ class TensorMethods(TensorLike, CatalogueMethods):
         return _operations().pow(other, self)
 
     def __and__(self, other: Any) -> Any:
-        return _operations().bitwise_and(self, other)
+        return logical.both(self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return _operations().bitwise_and(other, self)
+        return logical.both(other, self)
 
     def __or__(self, other: Any) -> Any:
-        return _operations().bitwise_or(self, other)
+        return logical.either(self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return _operations().bitwise_or(other, self)
+        return logical.either(other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return _operations().bitwise_xor(self, other)
+        return logical.one_of(self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return _operations().bitwise_xor(other, self)
+        return logical.one_of(other, self)
 
     def __lshift__(self, other: Any) -> Any:
         return _operations().bitwise_left_shift(self, other)
@@ -206,7 +207,7 @@ class TensorMethods(TensorLike, CatalogueMethods):
         return _operations().bitwise_right_shift(other, self)
 
     def __invert__(self) -> Any:
-        return _operations().bitwise_not(self)
+        return logical.opposite(self)
 
     __hash__ = object.__hash__
 
