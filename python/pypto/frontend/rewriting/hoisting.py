@@ -41,7 +41,8 @@ def _bound(node: ast.AST) -> set[str]:
 def _is_lazy(node: ast.AST) -> bool:
     """Whether an expression has an operand that binds a name and may not be evaluated."""
     if isinstance(node, ast.BoolOp):
-        return any(map(_bound, node.values[1:]))
+        first = node.values[0]
+        return any(map(_bound, node.values[1:])) or (isinstance(first, ast.BoolOp) and _is_lazy(first))
     if isinstance(node, ast.IfExp):
         return bool(_bound(node.body) or _bound(node.orelse))
     if isinstance(node, ast.Compare):
@@ -133,18 +134,26 @@ class _Hoisting:
             return self._get(name, node)
         return self._operation(node, before)
 
-    def _combination(self, node: ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
-        """`and` and `or`."""
+    def _combination(self, node: ast.BoolOp, before: list[ast.stmt], truth: str = "") -> ast.expr:
+        """`and` and `or`. The name `truth`, if any, gets whether the value counts as true, which is asked once."""
         name, block = self._new(), before
         inner: list[ast.stmt]
+        last = len(node.values) - 1
         for position, value in enumerate(node.values):
-            if position:
-                so_far = self._get(name, value)
-                test = so_far if isinstance(node.op, ast.And) else _at(ast.UnaryOp(ast.Not(), so_far), value)
-                block.append(_at(ast.If(test, inner := [], []), value))
-                block = inner
-            made = self._expression(value, block)
+            asked = self._new() if isinstance(value, ast.BoolOp) and (position < last or truth) else truth
+            if isinstance(value, ast.BoolOp) and asked:
+                made = self._combination(value, block, asked)
+                block += [self._set(truth, self._get(asked, value))] if truth else []
+            else:
+                made = self._expression(value, block)
             block.append(self._set(name, made))
+            if truth and not isinstance(value, ast.BoolOp):
+                block.append(self._set(truth, holds(self._get(name, value))))
+            if position < last:
+                known = self._get(asked or name, value)
+                test = known if isinstance(node.op, ast.And) else _at(ast.UnaryOp(ast.Not(), known), value)
+                block.append(_at(ast.If(test, inner := [], []), node.values[position + 1]))
+                block = inner
         return self._get(name, node)
 
     def _comparison(self, node: ast.Compare, before: list[ast.stmt]) -> ast.expr:
