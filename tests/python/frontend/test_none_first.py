@@ -43,6 +43,47 @@ def test_none_is_known_when_the_kernel_runs(tmp_path, lines):
     follows(tmp_path, lines)
 
 
+BRANCH = "k = None\nif n[0] > 0:\n    k = {}\n"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        BRANCH.format("[x]") + "if not k:\n    out[0:4] = x\nelse:\n    out[0:4] = k[0] * 2.0",
+        BRANCH.format("[x]") + "out[0:4] = x * 3.0 if k else x\nif k:\n    out[4:8] = k[0]",
+        BRANCH.format("x") + "w = k is None\nif w:\n    out[0:4] = x\nelse:\n    out[0:4] = k * 2.0",
+        BRANCH.format("x * 2.0") + "if n[0] > 1:\n    k = x * 3.0\nif k is not None:\n    out[0:4] = k",
+        BRANCH.format("3") + "if k:\n    out[0:4] = x + k\nif k is None:\n    k = 5\nout[4:8] = x + k",
+        BRANCH.format("0.5") + "out[0:4] = x if k is None else x * k",
+        BRANCH.format("x") + "z = k\nL = [k]",
+        BRANCH.format("x * 2.0") + "for i in pypto.loop(3):\n    if k is not None:\n        out[0:4] = out[0:4] + k\n"
+        "        k = k + 1.0\n    else:\n        k = x",
+        BRANCH.format("Box(x)") + "if k is not None:\n    k.t[:] = x * 7.0\nif k:\n    out[0:4] = k.t\nout[4:8] = x",
+        BRANCH.format("[x * 2.0, [x]]") + "if k:\n    k[1][0] = x * 5.0\nif k is not None and n[0] > 1:\n"
+        "    out[0:4] = k[0] + k[1][0]",
+        "y = x * 2.0\n" + BRANCH.format("y") + "if k is not None:\n    k[:] = x * 5.0\nout[0:4] = y",
+        "k = x\nif n[0] > 1:\n    k = None\nelif n[0] > 0:\n    k = x * 2.0\nif k is not None:\n    out[0:4] = k",
+        "for i in pypto.loop(3):\n    k = None\n    if n[0] > i:\n        k = x * 2.0\n    if k is not None:\n"
+        "        out[0:4] = out[0:4] + k",
+    ],
+)
+def test_none_behind_one_branch(tmp_path, lines):
+    follows(tmp_path, lines)
+
+
+def test_none_that_nothing_asks_for_is_a_conflict(tmp_path):
+    kernel = load(tmp_path, BRANCH.format("x") + "out[0:4] = k")
+    with pytest.raises(NameError, match="a tensor .* and None in the other .Conflicted var k.*`if k is not None:`"):
+        run(kernel, 1)
+
+
+def test_none_where_it_is_used_after_all_is_a_fault(tmp_path):
+    kernel = load(tmp_path, BRANCH.format("x * 2.0") + "if n[0] < 2:\n    out[0:4] = k")
+    assert run(kernel, 1)[:4].tolist() == [2, 4, 6, 8]
+    with pytest.raises(pypto.PyptoError, match="'k' is used at line .* and is None: it is bound only in one branch"):
+        run(kernel, 0)
+
+
 HELPERS = """
 def add(acc, t):
     if acc is None:

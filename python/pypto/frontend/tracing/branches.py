@@ -11,8 +11,8 @@ from pypto.frontend.floats import FloatScalar, float_expr, is_float
 from pypto.frontend.objects.containers import Change, Snapshot, put
 from pypto.frontend.objects.elements import IN_A_BRANCH, Elements
 from pypto.frontend.objects.structures import Structures, are_alike, elements_of, rebuild
-from pypto.frontend.rewriting.rewrite import FlowMeta
-from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, to_expr
+from pypto.frontend.rewriting.rewrite import CHOSEN, FlowMeta
+from pypto.frontend.symbolic import EXPRESSION_OPERATORS, SymbolicScalar, as_int, static_int, to_expr
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.tracing import carry
 from pypto.frontend.tracing.carry import UNBOUND, CarriedMove, Unusable
@@ -78,6 +78,8 @@ class BranchFlow:
         self._bound: list[dict[str, Any]] = []  # whether names of containers are bound behind either branch
         self._variables: dict[str, Tensor] = {}
         self._given_up: dict[str, Tensor] = {}  # by name: what it was before the branches, if it may be that still
+        nones = self.trace.facts.nones
+        self._nones = {name for name in meta.names.assigned if (self.ordinal, name) in nones}  # None on one side only
         self._lent: set[str] = set()  # parameters whose own memory takes what a branch binds to their names
         for name in self._merged:
             fact = self.trace.facts.bound.get((self.ordinal, name))
@@ -168,13 +170,17 @@ class BranchFlow:
         self._structures.refresh()
         for name in self._structures.names & self.names.keys():
             bound = choose(self.condition, *(side[name] for side in self._bound))
-            is_none = may_be_none(self._then.get(name)) or may_be_none(frame.get(name))
-            self.names[name] = join(name, self.names[name], bound, self._reason(is_none))
+            is_none = name in self._nones or may_be_none(self._then.get(name)) or may_be_none(frame.get(name))
+            sides = (UNBOUND if static_int(side[name]) == 0 else self.names[name] for side in self._bound)
+            self.names[name] = join(
+                name, self.names[name], bound, self._reason(is_none, self._conflict_of(name, *sides))
+            )
         self._give_up()
 
     def _close(self, frame: dict[str, Any]) -> dict[str, Any]:
         self.runtime.settle_all()
-        frame = self._with_elements(frame)
+        unbound = {name: UNBOUND for name in self._nones if frame.get(name, UNBOUND) is None}
+        frame = self._with_elements(frame | unbound)
         self._structures.add_side(frame)
         self._bound.append({name: split(frame.get(name, UNBOUND), UNBOUND)[1] for name in self._structures.names})
         found = self._elements.check(self.trace.scope.watchers, functools.partial(self.runtime.error, meta=self.meta))
@@ -249,23 +255,44 @@ class BranchFlow:
         is_none = self._may_be_none(name, a, b)
         if is_none:
             a, b = (UNBOUND if side is None else side for side in (a, b))
+        elif (a is None or b is None) and self._starts_as_none(name, b if a is None else a):
+            return self._conflict(name, a, b)
         (a, bound_a), (b, bound_b) = split(a, UNBOUND), split(b, UNBOUND)
         value = self._merge_values(name, a, b)
         if isinstance(value, Unusable):
             return value
-        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason(is_none))
+        conflict = self._conflict_of(name, a, b) if is_none else ""
+        return join(name, value, choose(self.condition, bound_a, bound_b), self._reason(is_none, conflict))
+
+    def _starts_as_none(self, name: str, other: Any) -> bool:
+        """Notes that a name is None behind one branch, for the next trace; false where it cannot be one that may be."""
+        if name not in self.meta.names.assigned or name == CHOSEN or other is UNBOUND or type(other) is Maybe:
+            return False
+        self.trace.facts.nones.add((self.ordinal, name))
+        self.trace.starts_over = True
+        return True
+
+    def _conflict_of(self, name: str, *sides: Any) -> str:
+        """Why a name that is None behind one branch cannot be used before that is asked."""
+        if name not in self._nones:
+            return ""
+        reason: str = self._conflict(name, *(None if side is UNBOUND else side for side in sides)).reason
+        return reason
 
     def _may_be_none(self, name: str, a: Any, b: Any) -> bool:
-        """Whether the loop around carries a name that holds None until it is bound, and one of the values says so."""
+        """Whether a name holds None until it is bound, by the loop around or behind one branch, and a value says so."""
+        if name in self._nones:
+            return True
         if a is None or b is None:
             loop = self._loop()
             if loop is not None and name in loop._nones:
                 return True
         return (type(a) is Maybe and a.reason.is_none) or (type(b) is Maybe and b.reason.is_none)
 
-    def _reason(self, is_none: bool = False) -> Reason:
+    def _reason(self, is_none: bool = False, conflict: str = "") -> Reason:
         place = self.runtime.source.place(self.meta.node)
-        return Reason("is bound only in one branch of the if at line {}", (place,), is_none)
+        block = self.trace.block() if conflict else None
+        return Reason("is bound only in one branch of the if at line {}", (place,), is_none, conflict, block)
 
     def _merge_values(self, name: str, a: Any, b: Any) -> Any:
         """One value for both branches; UNBOUND gives way."""

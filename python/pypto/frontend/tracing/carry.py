@@ -25,12 +25,14 @@ UNBOUND = object()
 class Unusable(NoValue):
     """Stands for a name that has no value here; using it is an error that says why."""
 
-    __slots__ = ("_loaded", "_name", "reason")
+    __slots__ = ("_instead", "_loaded", "_name", "reason")
+    _instead: str
     _name: str
     _loaded: Place | None  # where it was last named
     reason: str
 
-    def __init__(self, name: str, reason: str) -> None:
+    def __init__(self, name: str, reason: str, instead: str = "bind it") -> None:
+        object.__setattr__(self, "_instead", instead)
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_loaded", None)
         object.__setattr__(self, "reason", reason)
@@ -44,7 +46,7 @@ class Unusable(NoValue):
         place, used = self._loaded, caller_place()
         if place is None or used is None or place[:2] != used[:2]:
             place = used
-        raise trace_error(NameError, f"'{self._name}' {self.reason}. Instead: bind it before", place)
+        raise trace_error(NameError, f"'{self._name}' {self.reason}. Instead: {self._instead} before", place)
 
     __getattr__ = __setattr__ = __call__ = __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __neg__ = __invert__ = _refuse
@@ -63,7 +65,10 @@ def loaded(value: Any) -> Any:
     """What rewritten code reads as the value of a name."""
     kind = type(value)
     if kind is Maybe:
-        return value.resolve()
+        trace = current()
+        if value.reason.block is None or trace is None or trace.block() != value.reason.block:
+            return value.resolve()
+        return Unusable(value.name, value.reason.conflict, f"ask `if {value.name} is not None:`, or bind it").loaded()
     return value.loaded() if kind is Unusable else value
 
 

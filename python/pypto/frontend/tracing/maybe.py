@@ -16,6 +16,8 @@ class Reason(NamedTuple):
     text: str
     places: tuple[Place, ...]
     is_none: bool = False  # the name holds None instead where it is not bound
+    conflict: str = ""  # why it cannot be used in the block that says so, where nothing has asked whether it is None
+    block: Any = None
 
     def in_file(self) -> str:
         """For an error that shows the source."""

@@ -113,17 +113,8 @@ class Scope:
     """An open block of the program: the kernel, a loop body or a branch. Options set in it end with it."""
 
     __slots__ = (
-        "bounds",
-        "checked",
-        "kind",
-        "linked",
-        "loop",
-        "options_before",
-        "place",
-        "settled",
-        "step",
-        "watchers",
-    )
+        "bounds", "checked", "kind", "linked", "loop", "options_before", "place", "settled", "step", "watchers",
+    )  # fmt: skip
 
     def __init__(self, kind: str, place: Place | None = None) -> None:
         self.kind = kind
@@ -204,6 +195,10 @@ class Trace:
     def scope(self) -> Scope:
         """The innermost open scope."""
         return self.scopes[-1]
+
+    def block(self) -> tuple[Any, ...]:
+        """What tells apart where the trace is: the innermost scope, and the branches and operands that are open."""
+        return (self.scope, *self.sides)
 
     def push(self, kind: str, place: Place | None = None) -> Scope:
         """Opens a scope that starts with the options in force."""
