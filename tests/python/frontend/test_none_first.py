@@ -176,3 +176,64 @@ def test_it_is_no_value(tmp_path):
 def test_none_counts_as_false(tmp_path, value, use):
     start = f"acc = None\nq = 0\nfor i in pypto.loop(n[0]):\n    acc = {value}\n"
     follows(tmp_path, f"{start}{use}\nout[0:4] = x * q")
+
+
+GIVING = """
+def last(a, m):
+    acc = None
+    for k in pypto.loop(m):
+        acc = a + k
+    return acc
+
+def passed_on(a, m):
+    b = last(a, m)
+    return b
+
+def again(a, m):
+    return passed_on(a, m)
+
+def found(a, m):
+    if m == 1:
+        return a
+    if m == 2:
+        return a * 2.0
+
+def pair(a, m):
+    if m == 1:
+        return [a, 3]
+
+def product(y, a):
+    return a if y is None else y[0] * y[1]
+
+def or_five(a, m):
+    y = found(a, m)
+    if y is None:
+        return a * 5.0
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "y = last(x, n[0])\nif y is None:\n    out[0:4] = x * 2.0\nelse:\n    out[0:4] = y * 3.0",
+        "y = again(x, n[0])\nif y is not None:\n    out[0:4] = y\nif last(x, n[0] - 1) is None:\n    out[4:8] = x",
+        "if (w := again(x, n[0])) is not None:\n    out[0:4] = w\nout[4:8] = x",
+        "y = found(x, n[0])\nif y is not None:\n    out[0:4] = y\nz = found(x, n[0])\n"
+        "out[4:8] = x if z is None else z + 1.0",
+        "y = pair(x, n[0])\nfor i in pypto.loop(2):\n    if y is None:\n        y = [x * 2.0, 1]\n    else:\n"
+        "        y = [y[0] + 1.0, y[1] + 1]\nout[0:4] = y[0] * y[1]",
+        "z = pair(x, n[0])\nout[0:4] = product(z, x)",
+        "out[0:4] = or_five(x, n[0])",
+        "y = found(x, n[0])\nz = found(x, n[0] - 1)\nif y is None and z is None:\n    out[0:4] = x\n"
+        "elif y is None or z is None:\n    out[0:4] = x * 2.0",
+    ],
+)
+def test_none_that_a_helper_gives(tmp_path, lines):
+    follows(tmp_path, lines, more=GIVING)
+
+
+def test_none_that_a_helper_gives_and_nothing_asks_for(tmp_path):
+    kernel = load(tmp_path, "out[0:4] = pair(x, n[0])[0]", GIVING)
+    with pytest.raises(NameError, match="Conflicted var .*Instead: name it and ask whether the name `is not None`"):
+        run(kernel, 1)

@@ -104,3 +104,38 @@ def bound_anywhere(*nodes: ast.AST) -> set[str]:
     """Names that := binds in the nodes, also in comprehensions, which bind those of the frame around them."""
     inner = [each for node in nodes for each in ast.walk(node)]
     return {each.target.id for each in inner if isinstance(each, ast.NamedExpr)}
+
+
+def _is_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and not is_operation(node)
+
+
+def _asked(node: ast.AST) -> ast.expr | None:
+    """The expression that a node asks whether it is None, or counts as true."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+        other = node.comparators[0]
+        return node.left if isinstance(other, ast.Constant) and other.value is None else None
+    if isinstance(node, ast.If | ast.IfExp):
+        return node.test
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return node.operand
+    return node.value if isinstance(node, ast.Return) else None
+
+
+def calls_that_may_give_none(function: ast.AST) -> tuple[set[ast.expr], set[str]]:
+    """Calls of helpers whose result something asks whether it is None, and the names that are bound to such results."""
+    nodes = list(ast.walk(function))
+    asked = [each for each in map(_asked, nodes) if each is not None]
+    names = {each.id for each in asked if isinstance(each, ast.Name)}
+    names |= {each.id for node in nodes if isinstance(node, ast.Call) and _is_call(node) for each in given_to(node)}
+    named = [each for each in asked if isinstance(each, ast.NamedExpr)]
+    calls, bound = {each for each in asked if _is_call(each)}, set()
+    for node in nodes:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        is_binding = isinstance(node, ast.Assign | ast.NamedExpr) and len(targets) == 1
+        if not is_binding or not isinstance(targets[0], ast.Name) or not _is_call(node.value):  # type: ignore[attr-defined]
+            continue
+        if targets[0].id in names or node in named:
+            calls.add(node.value)  # type: ignore[attr-defined]
+            bound.add(targets[0].id)
+    return calls, bound

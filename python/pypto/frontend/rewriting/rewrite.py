@@ -29,6 +29,7 @@ from pypto.frontend.rewriting.changes import (
     Known,
     ReturningFor,
     asks_for_none,
+    calls_that_may_give_none,
     given_to,
     is_operation,
     may_write,
@@ -89,6 +90,8 @@ class _Rewriter(Stores):
         self.left: set[ast.AST] = set()  # `and` and `or` that are left operands of others
         self.given: set[ast.expr] = set()  # such names where they are arguments of a call
         self.asked: dict[tuple[str, tuple[str, ...]], Names] = {}  # by name and parameters of a function
+        self.kept, bound = calls_that_may_give_none(function)  # calls, and names that hold what they give
+        self.uncertain |= bound
 
     def _operand(self, body: ast.expr, key: int) -> ast.Lambda:
         """An operand that is evaluated where the runtime calls it."""
@@ -200,6 +203,8 @@ class _Rewriter(Stores):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
+        if node.value is not None:
+            self._note_tested(node.value)
         self.generic_visit(node)
         if node.value is not None and not isinstance(node.value, ast.Constant):
             node.value = self._located(self._call(RUNTIME, "returned", node.value), node.value)
@@ -259,14 +264,16 @@ class _Rewriter(Stores):
 
     def _asks_for_none(self, node: ast.Compare) -> bool:
         """Whether it is `name is None` or `name is not None`, of a name that may be bound on some paths only."""
-        is_name = isinstance(node.left, ast.Name) and node.left.id in self.uncertain
+        left = node.left.value if isinstance(node.left, ast.NamedExpr) else node.left
+        is_name = left in self.kept or (isinstance(node.left, ast.Name) and node.left.id in self.uncertain)
         is_identity = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
         other = node.comparators[0]
         return is_name and is_identity and isinstance(other, ast.Constant) and other.value is None
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         if self._asks_for_none(node):
-            asked = self._call(RUNTIME, "is_none", node.left, ast.Constant(type(node.ops[0]).__name__))
+            left = node.left if isinstance(node.left, ast.Name) else self.visit(node.left)
+            asked = self._call(RUNTIME, "is_none", left, ast.Constant(type(node.ops[0]).__name__))
             return self._located(asked, node)
         if len(node.ops) == 1 or self._binds(*node.comparators):
             self.generic_visit(node)
@@ -308,7 +315,7 @@ class _Rewriter(Stores):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in {"super", "locals"}:
             return node
-        word = "call_given" if names else "call"
+        word = "call_kept" if node in self.kept else "call_given" if names else "call"
         node.func = self._located(self._call(RUNTIME, word, node.func), node.func)
         return node
 

@@ -342,6 +342,7 @@ class BranchFlow:
             name,
             f"is {one} in one branch of the if at line {self.meta.node.lineno} and {other} in the other "
             f"(Conflicted var {name})",
+            carry.instead_of_conflict(name, a, b),
         )
 
     def _merge_tensors(self, name: str, a: Tensor, b: Tensor) -> Any:

@@ -12,7 +12,9 @@ from typing import Any
 from pypto.frontend.objects import following, looked_at
 from pypto.frontend.rewriting.code_objects import RUNTIME
 from pypto.frontend.tracing import helpers
-from pypto.frontend.tracing.maybe import load, may_be_none
+from pypto.frontend.tracing.carry import loaded
+from pypto.frontend.tracing.maybe import Maybe, load, may_be_none
+from pypto.frontend.tracing.reach import depth
 from pypto.frontend.tracing.tracer import current
 
 _WITH_FUNCTIONS = (  # of the standard library: they call functions that they are given
@@ -52,6 +54,31 @@ def called_with_names(function: Any) -> Any:
         return run(*known, **named)
 
     return call
+
+
+def called_for_none(function: Any) -> Any:
+    """The same where the result is asked whether it is None, which may depend on the running kernel."""
+    run = called_with_names(function)
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        trace = current()
+        if trace is None:
+            return run(*arguments, **keywords)
+        trace.keeping.append(depth() + 1)
+        try:
+            return run(*arguments, **keywords)
+        finally:
+            trace.keeping.pop()
+
+    return call
+
+
+def result(value: Any) -> Any:
+    """What a helper gives to its caller."""
+    trace = current()
+    if type(value) is Maybe and (trace is None or depth() not in trace.keeping[-1:]):
+        return loaded(value)
+    return value
 
 
 def _parameters_of(function: Any) -> tuple[tuple[str, ...], Collection[str]]:

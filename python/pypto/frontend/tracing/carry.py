@@ -31,7 +31,7 @@ class Unusable(NoValue):
     _loaded: Place | None  # where it was last named
     reason: str
 
-    def __init__(self, name: str, reason: str, instead: str = "bind it") -> None:
+    def __init__(self, name: str, reason: str, instead: str = "bind it before") -> None:
         object.__setattr__(self, "_instead", instead)
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_loaded", None)
@@ -46,7 +46,7 @@ class Unusable(NoValue):
         place, used = self._loaded, caller_place()
         if place is None or used is None or place[:2] != used[:2]:
             place = used
-        raise trace_error(NameError, f"'{self._name}' {self.reason}. Instead: {self._instead} before", place)
+        raise trace_error(NameError, f"'{self._name}' {self.reason}. Instead: {self._instead}", place)
 
     __getattr__ = __setattr__ = __call__ = __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
     __bool__ = __int__ = __float__ = __index__ = __neg__ = __invert__ = _refuse
@@ -68,7 +68,9 @@ def loaded(value: Any) -> Any:
         trace = current()
         if value.reason.block is None or trace is None or trace.block() != value.reason.block:
             return value.resolve()
-        return Unusable(value.name, value.reason.conflict, f"ask `if {value.name} is not None:`, or bind it").loaded()
+        asks = f"ask `if {value.name} is not None:`, or bind it before"
+        instead = asks if value.name.isidentifier() else "name it and ask whether the name `is not None`"
+        return Unusable(value.name, value.reason.conflict, instead).loaded()
     return value.loaded() if kind is Unusable else value
 
 
@@ -101,6 +103,16 @@ def kind_of(value: Any) -> str:
     if isinstance(value, list | tuple | dict):
         what += f" of {len(value)}"
     return f"{what} that holds itself" if holds_itself(value) else what
+
+
+def instead_of_conflict(name: str, a: Any, b: Any) -> str:
+    """What to write where a name is one value in one branch and another one in the other."""
+    if not isinstance(a, type) and callable(a) and callable(b):
+        return "call it in either branch and bind what it gives"
+    if not name.isidentifier():
+        return "give values of one kind in either branch"
+    kinds = [isinstance(each, Tensor) for each in (a, b)]
+    return "bind tensors of one shape and dtype, or use it in either branch" if all(kinds) else "bind it before"
 
 
 def same_value(a: Any, b: Any) -> bool:

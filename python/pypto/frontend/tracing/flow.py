@@ -85,6 +85,7 @@ class FunctionRuntime:
     def returned(value: Any) -> Any:
         """What a helper gives to the statement that calls it."""
         trace = current()
+        value = calls.result(value)
         if trace is not None and trace.kin is not None:
             trace.kin.hold(value, depth() - 1)
         return value
@@ -154,6 +155,7 @@ class FunctionRuntime:
     and_left, or_left = logic.all_left, logic.any_left
     compare_two, quantified = staticmethod(logic.compare_two), logic.quantified
     call, call_given = staticmethod(calls.called), staticmethod(calls.called_with_names)
+    call_kept = staticmethod(calls.called_for_none)
     binary, in_place = staticmethod(operators.binary), staticmethod(operators.in_place)
     user, each, managed = staticmethod(methods.user), staticmethod(methods.each), staticmethod(methods.managed)
     put_item, put_attribute = staticmethod(methods.put_item), staticmethod(methods.put_attribute)

@@ -147,6 +147,7 @@ class Trace:
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
         self.operands: list[Any] = []  # snapshots of operands that are evaluated without a branch
         self.outer: Any = None  # snapshot of what the kernel and its helpers find outside of them
+        self.keeping: list[int] = []  # depths of the helpers whose results are asked whether they are None
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
         self.tuples: dict[int, Any] = {}  # by id: those that loops and branches have made
         self.linked: dict[Any, Any] = {}  # what was found of tensors that may be others, until links change
