@@ -25,6 +25,12 @@ class Known(ast.UnaryOp):
     """Whether a number is known to be another one than zero."""
 
 
+class ReturningIf(ast.If):
+    """An `if` behind which the function has returned if one branch, "then" or "else", was taken."""
+
+    returned: str
+
+
 class ReturningFor(ast.For):
     """A `for` out of which a helper returned."""
 

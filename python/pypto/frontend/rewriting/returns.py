@@ -22,7 +22,7 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
-from pypto.frontend.rewriting.changes import Known, ReturningFor
+from pypto.frontend.rewriting.changes import Known, ReturningFor, ReturningIf
 
 _Made = TypeVar("_Made", bound=ast.AST)
 
@@ -116,7 +116,8 @@ class _Returns:
         if _ends(body) != _ends(other):
             body, other, rest = (body, [*other, *rest], []) if _ends(body) else ([*body, *rest], other, [])
         (body, body_ends), (other, other_ends) = self._block(body), self._block(other)
-        made.append(self._at(ast.If(node.test, body, other), node))
+        returned = "" if body_ends == other_ends else "then" if body_ends else "else"
+        made.append(self._returning(node.test, body, other, returned, node))
         return (made, True) if body_ends and other_ends else self._behind(made, node, rest)
 
     def _loop(self, node: ast.For | ast.While) -> ast.stmt:
@@ -135,7 +136,14 @@ class _Returns:
 
     def _if_not_done(self, statements: list[ast.stmt], node: ast.AST) -> ast.stmt:
         goes_on = ast.Compare(ast.Name(self._done, ast.Load()), [ast.Eq()], [ast.Constant(0)])
-        return self._at(ast.If(goes_on, statements, []), node)
+        return self._returning(goes_on, statements, [], "else", node)
+
+    def _returning(
+        self, test: ast.expr, body: list[ast.stmt], other: list[ast.stmt], returned: str, node: ast.AST
+    ) -> ast.stmt:
+        made = self._at(ReturningIf(test, body, other), node)
+        made.returned = returned
+        return made
 
     def _behind(self, made: list[ast.stmt], node: ast.stmt, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
         """What follows a statement that returns on some paths."""

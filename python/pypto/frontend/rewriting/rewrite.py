@@ -179,6 +179,8 @@ class _Rewriter(Stores):
             parts.append(ast.If(self._call(flow, word), body, []))
         return self._placed([*parts, *self._take(flow, names.assigned & names.live_after)], node)
 
+    visit_ReturningIf = visit_If
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         hoist(node)
         without_conditional_returns(node)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pypto.frontend.tracing.loopflow import LoopFlow
 
 
+_PLAIN = (bool, int, float, str)
+
+
 class ConcreteBranch:
     """An `if` whose condition is known while tracing: one branch runs, as in Python."""
 
@@ -249,6 +252,9 @@ class BranchFlow:
     def _merge(self, name: str, a: Any, b: Any) -> Any:
         if carry.same_value(a, b):
             return a
+        returned = getattr(self.meta.node, "returned", "")
+        if returned and name.isidentifier() and type(a) in _PLAIN and type(b) in _PLAIN:
+            return b if returned == "then" else a  # nobody reads the other one
         for side in (a, b):
             if isinstance(side, Unusable):
                 return side

@@ -22,6 +22,12 @@ from pypto.frontend.tracing.plain_for import PlainFor
 from pypto.frontend.tracing.reach import depth
 from pypto.frontend.tracing.tracer import Scope, TensorLike, current, require
 
+_ESCAPES = {  # what to write instead
+    "continue": "put the statements behind it under `if not (condition):`",
+    "break": "set done = 0 before the loop and done = 1 here, and put the rest of the body under `if done == 0:`",
+    "return": "bind the result to a name before the loop, set it here, and return it behind the loop",
+}
+
 
 class FunctionRuntime:
     """The object that the code of one rewritten function calls. Shared by all traces of that function."""
@@ -46,8 +52,7 @@ class FunctionRuntime:
             node = meta.escapes[0]
             word = type(node).__name__.lower()
             raise syntax_error(
-                f"Unsupported syntax: {word} in {where}. Instead: make the statements that follow conditional.",
-                self.source.place(node),
+                f"Unsupported syntax: {word} in {where}. Instead: {_ESCAPES[word]}.", self.source.place(node)
             )
 
     def place_of(self, meta: FlowMeta, name: str) -> Place:
