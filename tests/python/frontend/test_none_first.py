@@ -63,6 +63,9 @@ BRANCH = "k = None\nif n[0] > 0:\n    k = {}\n"
         "    out[0:4] = k[0] + k[1][0]",
         "y = x * 2.0\n" + BRANCH.format("y") + "if k is not None:\n    k[:] = x * 5.0\nout[0:4] = y",
         "k = x\nif n[0] > 1:\n    k = None\nelif n[0] > 0:\n    k = x * 2.0\nif k is not None:\n    out[0:4] = k",
+        BRANCH.format("x") + "z = k\nif z is not None:\n    out[0:4] = z",
+        "acc = prev = None\nfor i in pypto.loop(n[0]):\n    prev = acc\n    acc = x * (i + 1)\n"
+        "    if prev is not None:\n        out[4:8] = prev\nlast = prev\nif last is not None:\n    out[0:4] = last",
         "for i in pypto.loop(3):\n    k = None\n    if n[0] > i:\n        k = x * 2.0\n    if k is not None:\n"
         "        out[0:4] = out[0:4] + k",
     ],

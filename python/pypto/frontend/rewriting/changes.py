@@ -129,7 +129,7 @@ def _asked(node: ast.AST) -> ast.expr | None:
 
 
 def calls_that_may_give_none(function: ast.AST) -> tuple[set[ast.expr], set[str]]:
-    """Calls of helpers whose result something asks whether it is None, and the names that are bound to such results."""
+    """Calls of helpers, and names, whose values something asks whether they are None; names that are bound to such."""
     nodes = list(ast.walk(function))
     asked = [each for each in map(_asked, nodes) if each is not None]
     names = {each.id for each in asked if isinstance(each, ast.Name)}
@@ -138,10 +138,11 @@ def calls_that_may_give_none(function: ast.AST) -> tuple[set[ast.expr], set[str]
     calls, bound = {each for each in asked if _is_call(each)}, set()
     for node in nodes:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        is_binding = isinstance(node, ast.Assign | ast.NamedExpr) and len(targets) == 1
-        if not is_binding or not isinstance(targets[0], ast.Name) or not _is_call(node.value):  # type: ignore[attr-defined]
+        if not isinstance(node, ast.Assign | ast.NamedExpr) or len(targets) != 1:
             continue
-        if targets[0].id in names or node in named:
-            calls.add(node.value)  # type: ignore[attr-defined]
-            bound.add(targets[0].id)
+        target, value = targets[0], node.value
+        is_asked = isinstance(target, ast.Name) and (target.id in names or node in named)
+        if is_asked and (_is_call(value) or isinstance(value, ast.Name)):
+            calls.add(value)
+            bound.add(target.id)  # type: ignore[union-attr]
     return calls, bound

@@ -223,7 +223,7 @@ class _Rewriter(Stores):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if not isinstance(node.ctx, ast.Load) or node.id not in self.uncertain:
             return node
-        word = "given" if node in self.given else "load"
+        word = "given" if node in self.given or node in self.kept else "load"
         return self._located(self._call(RUNTIME, word, ast.copy_location(self._name(node.id), node)), node)
 
     def _note_tested(self, node: ast.expr) -> None:
