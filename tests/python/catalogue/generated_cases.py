@@ -1,14 +1,35 @@
 """One case for each operation of the catalogue, dtype and shape: inputs, what the kernel does, and the exact result.
 
-`CASES` has a maker by name. A maker takes a shape and a dtype; `dtypes_in_table` and `ranks_in_table` say what those
-may be. References are torch in FP64, exact integers, or the bits of what is only moved.
+`CASES` has a maker by name, or several of them where a parameter changes what is done. A maker takes a shape and a
+dtype; `dtypes_in_table` and `ranks_in_table` say what those may be. References are torch in FP64, exact integers, or
+the bits of what is only moved.
 """
 
 import torch
 from catalogue_support import FLOATS, HALF_ULPS, TORCH, values
 from generated_moves import MOVED
-from generated_support import BOOL, FP16, FP32, INT32, Case, bits, data, dim_of, in_place, small, wide
+from generated_products import PRODUCTS
+from generated_random import RANDOM
+from generated_support import (
+    BOOL,
+    FP16,
+    FP32,
+    INT32,
+    Case,
+    bits,
+    codes_of,
+    data,
+    dim_of,
+    in_place,
+    small,
+    stored_shape,
+    to_codes,
+    wide,
+)
 from test_elementwise import BINARY, UNARY, _exact, _result_dtype, _right_operand, _wrapped
+from test_int4 import values_of as int4_values
+from test_packed import MAGNITUDES
+from test_packed import values_of as fp4_values
 from test_small_floats import FP8, HF8_VALUES
 
 import pypto
@@ -79,7 +100,11 @@ def _cast(shape, dtype):
         target = FP32 if dtype != FP32 else FP16
         expected = wide(x).double() if dtype != pypto.DT_INT64 else x.double()
         return Case([(x, dtype)], lambda t: CATALOGUE["cast"](t, target), expected, target, 0.51)
-    exact = HF8_VALUES[x.long()] if dtype == pypto.DT_HF8 else x.double()
+    if dtype == pypto.DT_INT4:
+        return Case([(x, dtype)], lambda t: CATALOGUE["cast"](t, INT32), int4_values(x), INT32)
+    exact = (
+        fp4_values(x, dtype) if dtype in MAGNITUDES else HF8_VALUES[x.long()] if dtype == pypto.DT_HF8 else x.double()
+    )
     return Case([(x, dtype)], lambda t: CATALOGUE["cast"](t, FP32), exact, FP32)
 
 
@@ -190,9 +215,7 @@ def _filled(name):
         if dtype in TORCH:
             expected = torch.full(shape, value).to(TORCH[dtype])
         else:
-            one = 0x08 if dtype == pypto.DT_HF8 else int(torch.tensor(1.0).to(FP8[dtype]).view(torch.uint8))
-            zero = 0 if dtype == pypto.DT_HF8 else int(torch.tensor(0.0).to(FP8[dtype]).view(torch.uint8))
-            codes = torch.full(shape, one if value else zero, dtype=torch.uint8)
+            codes = torch.full(stored_shape(shape, dtype), codes_of(value, dtype), dtype=torch.uint8)
             expected = codes.view(FP8[dtype]) if dtype in FP8 else codes
         if name == "full":
             return Case([], lambda: CATALOGUE[name](list(shape), value, dtype), expected, dtype)
@@ -261,16 +284,10 @@ def _matmul(shape, dtype):
     return Case([(a, dtype), (b, dtype)], lambda t, u: CATALOGUE["matmul"](t, u, result), product, result)
 
 
-def to_codes(x, dtype):
-    """Whole numbers up to 4 as floats of eight bits."""
-    if dtype in FP8:
-        return x.to(FP8[dtype])
-    table = {float(value): code for code, value in enumerate(HF8_VALUES.tolist())}
-    return torch.tensor([table[float(each)] for each in x.flatten()], dtype=torch.uint8).reshape(x.shape)
-
-
 CASES = {
     **MOVED,
+    **PRODUCTS,
+    **RANDOM,
     **{name: _unary(name) for name in UNARY},
     **{name: _binary(name) for name in BINARY},
     **{name: _reduced(name) for name in ("sum", "prod", "amax", "amin")},

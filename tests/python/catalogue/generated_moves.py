@@ -1,53 +1,59 @@
 """Makers of cases: operations that move elements, and those that go by an index."""
 
 import torch
-from generated_support import INT32, UINT8, Case, bits, data, dim_of, in_place, numbers, small, wide
+from generated_support import INT32, PACKED, UINT8, Case, bits, data, dim_of, in_place, numbers, small, wide
 
 import pypto
 from pypto.frontend.catalogue.operations import CATALOGUE
 
-# What only moves elements: what the kernel does, and the same with the bits of x.
+# What only moves elements: what the kernel does, and the same with the bits of x as they are stored.
 
 
-def _window(shape):
+def _window(shape, unit=1):
+    """All but the first of each dim with more; `unit` elements of the last one go together."""
     offsets = [1 if extent > 1 else 0 for extent in shape]
+    offsets[-1] = unit if shape[-1] > unit else 0
     return [extent - offset for extent, offset in zip(shape, offsets, strict=True)], offsets
 
 
-def _cut(x, shape):
-    extents, offsets = _window(shape)
+def _cut(x):
+    extents, offsets = _window(x.shape)
     return x[tuple(slice(o, o + e) for o, e in zip(offsets, extents, strict=True))]
+
+
+def unit(x):
+    return 2 if x.dtype in PACKED else 1
 
 
 def _assembled(op, x, shape):
     result = pypto.clone(x)
-    op(pypto.view(x, *_window(shape)), [0] * len(shape), result)
+    op(pypto.view(x, *_window(shape, unit(x))), [0] * len(shape), result)
     return result
 
 
-def _assembled_bits(x, shape):
+def _assembled_bits(x):
     result = x.clone()
-    part = _cut(x, shape)
+    part = _cut(x)
     result[tuple(slice(0, extent) for extent in part.shape)] = part
     return result
 
 
 MOVES = {
-    "clone": (lambda op, x, s: op(x), lambda x, s: x),
-    "reshape": (lambda op, x, s: op(x, [-1]), lambda x, s: x.reshape(-1)),
-    "unsqueeze": (lambda op, x, s: op(x, 0), lambda x, s: x.unsqueeze(0)),
-    "view": (lambda op, x, s: op(x, *_window(s)), _cut),
+    "clone": (lambda op, x, s: op(x), lambda x: x),
+    "reshape": (lambda op, x, s: op(x, [-1]), lambda x: x.reshape(-1)),
+    "unsqueeze": (lambda op, x, s: op(x, 0), lambda x: x.unsqueeze(0)),
+    "view": (lambda op, x, s: op(x, *_window(s, unit(x))), _cut),
     "assemble": (_assembled, _assembled_bits),
-    "permute": (lambda op, x, s: op(x, list(range(len(s)))[::-1]), lambda x, s: x.permute(*range(len(s))[::-1])),
-    "transpose": (lambda op, x, s: op(x, 0, -1), lambda x, s: x.transpose(0, -1)),
-    "concat": (lambda op, x, s: op([x, x], -1), lambda x, s: torch.cat([x, x], -1)),
+    "permute": (lambda op, x, s: op(x, list(range(len(s)))[::-1]), lambda x: x.permute(*range(x.dim())[::-1])),
+    "transpose": (lambda op, x, s: op(x, 0, -1), lambda x: x.transpose(0, -1)),
+    "concat": (lambda op, x, s: op([x, x], -1), lambda x: torch.cat([x, x], -1)),
     "expand_clone": (
         lambda op, x, s: op(x, [4 if e == 1 else e for e in s]),
-        lambda x, s: x.expand([4 if e == 1 else e for e in s]),
+        lambda x: x.expand([4 if e == 1 else e for e in x.shape]),
     ),
-    "tril": (lambda op, x, s: op(x, 1), lambda x, s: x.tril(1)),
-    "triu": (lambda op, x, s: op(x, 1), lambda x, s: x.triu(1)),
-    "gathermask": (lambda op, x, s: op(x, 7), lambda x, s: x),
+    "tril": (lambda op, x, s: op(x, 1), lambda x: x.tril(1)),
+    "triu": (lambda op, x, s: op(x, 1), lambda x: x.triu(1)),
+    "gathermask": (lambda op, x, s: op(x, 7), lambda x: x),
 }
 
 
@@ -55,7 +61,7 @@ def _moved(name):
     def make(shape, dtype):
         x = data(shape, dtype)
         body, reference = MOVES[name]
-        expected = reference(bits(x), shape).contiguous().view(x.dtype)
+        expected = reference(bits(x)).contiguous().view(x.dtype)
         return Case([(x, dtype)], lambda t: body(CATALOGUE[name], t, shape), expected, dtype)
 
     return make

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import torch
 from catalogue_support import RANGES, TORCH, values
-from test_small_floats import FP8
+from test_packed import packed_of
+from test_small_floats import FP8, HF8_VALUES
 
 import pypto
 from pypto import _core
@@ -44,12 +45,34 @@ def ranks_in_table(name):
 
 
 def data(shape, dtype, seed=0):
-    """Values with specials; of floats of eight bits any codes."""
+    """Values with specials; of floats of eight bits, and of two elements in a byte, any codes."""
     if dtype in TORCH:
         return values(shape, dtype, seed)
     generator = torch.Generator().manual_seed(seed)
-    codes = torch.randint(0, 256, shape, generator=generator).to(torch.uint8)
+    codes = torch.randint(0, 256, stored_shape(shape, dtype), generator=generator).to(torch.uint8)
     return codes.view(FP8[dtype]) if dtype in FP8 else codes
+
+
+def fitting(shape, dtype):
+    """A shape that tensors of a dtype can have: the last dim is even where two elements are in a byte."""
+    return (*shape[:-1], 2 * shape[-1]) if dtype in PACKED else tuple(shape)
+
+
+def stored_shape(shape, dtype):
+    """Of the host's tensor."""
+    return (*shape[:-1], shape[-1] // 2) if dtype in PACKED else tuple(shape)
+
+
+def host_dtype(dtype):
+    return torch.uint8 if dtype in PACKED or dtype == pypto.DT_HF8 else getattr(torch, pypto.dtypes.torch_name(dtype))
+
+
+def codes_of(number, dtype):
+    """A small whole number in each element of a byte of floats of four and eight bits, or of INT4."""
+    if dtype in FP8:
+        return int(torch.tensor(float(number)).to(FP8[dtype]).view(torch.uint8))
+    one = {pypto.DT_HF8: 0x08, pypto.DT_INT4: 0x11, pypto.DT_FP4_E2M1X2: 0x22, pypto.DT_FP4_E1M2X2: 0x44}
+    return one[dtype] if number else 0
 
 
 def small(shape, dtype, seed=0):
@@ -57,6 +80,16 @@ def small(shape, dtype, seed=0):
     generator = torch.Generator().manual_seed(seed)
     low = 0 if RANGES.get(dtype, (-1, 0))[0] == 0 else -5
     return torch.randint(low, 6 if dtype != BOOL else 2, shape, generator=generator).to(TORCH[dtype])
+
+
+def to_codes(x, dtype):
+    """Whole numbers up to 4 as floats of four or eight bits."""
+    if dtype in FP8:
+        return x.to(FP8[dtype])
+    if dtype in PACKED:
+        return packed_of(x, dtype)
+    table = {float(value): code for code, value in enumerate(HF8_VALUES.tolist())}
+    return torch.tensor([table[float(each)] for each in x.flatten()], dtype=torch.uint8).reshape(x.shape)
 
 
 def bits(x):

@@ -30,7 +30,7 @@ def packed_of(x, dtype):
     exact = x.double().nan_to_num(0, posinf=100, neginf=-100)
     magnitude = exact.abs().clamp(max=float(grid[-1]))
     middle = (grid[1:] + grid[:-1]) / 2
-    code = torch.bucketize(magnitude, middle)
+    code = torch.bucketize(magnitude.contiguous(), middle)
     tie = (magnitude[..., None] == middle).any(-1)
     code = torch.where(tie & (code % 2 == 1), code + 1, code) + 8 * exact.signbit()
     pairs = code.unflatten(-1, (-1, 2))

@@ -11,8 +11,9 @@ from pypto.frontend.catalogue.arguments import to_dtype_argument, to_static_exte
 from pypto.frontend.catalogue.declarations import declare
 from pypto.frontend.catalogue.elementwise import ELEMENTWISE, add, cast_to, emit
 from pypto.frontend.catalogue.matrix import matmul
-from pypto.frontend.catalogue.movement import concat, index_select
+from pypto.frontend.catalogue.movement import concat, index_select, is_whole, padded_to, with_valid
 from pypto.frontend.places import trace_error
+from pypto.frontend.symbolic import maximum
 from pypto.frontend.tensor import Tensor
 
 _FLOATS = (DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16)
@@ -62,12 +63,31 @@ def conv(
         around = [amount for amount in around for _ in range(2)]
     if len(around) != 2 * dims or len(steps) != dims or len(spread) != dims or min([*steps, *spread]) < 1:
         raise trace_error(ValueError, f"conv(): strides, paddings and dilations go with {dims} dims and are positive")
-    if transposed:
-        around = _around_transposed(around, taps[2:], steps, spread, _further(output_paddings, steps, spread))
-        source, kernel, steps = _spaced(source, steps), _turned(kernel, groups), [1] * dims
-        shape, taps = list(source.static_shape("conv()")), list(kernel.static_shape("conv()"))
-    elif output_paddings:
+    further = _further(output_paddings, steps, spread) if transposed else None
+    if output_paddings and not transposed:
         raise trace_error(ValueError, "conv(): output_paddings go with transposed=True")
+    valid = None if is_whole(source) else source.valid_shape
+    if valid is not None:
+        source = padded_to(source, shape)
+        extents = _valid_of(valid, taps[2:], steps, spread, around, further)
+    result = _convolved(source, kernel, steps, spread, around, further, groups, dict(extend_params or {}))
+    result = cast_to(result, dtype)
+    if valid is None:
+        return result
+    return with_valid(result, [valid[0], list(result.static_shape("conv()"))[1], *extents])
+
+
+def _convolved(
+    source: Tensor, kernel: Tensor, steps: list[int], spread: list[int], around: list[int],
+    further: list[int] | None, groups: int, options: dict[str, Any],
+) -> Tensor:  # fmt: skip
+    """The convolution in FP32; transposed where there are amounts behind the result."""
+    dims = len(steps)
+    if further is not None:
+        taps = list(kernel.static_shape("conv()"))
+        around = _around_transposed(around, taps[2:], steps, spread, further)
+        source, kernel, steps = _spaced(source, steps), _turned(kernel, groups), [1] * dims
+    shape, taps = list(source.static_shape("conv()")), list(kernel.static_shape("conv()"))
     padded = _padded(source, shape, around)
     sizes = [
         (shape[2 + i] + around[2 * i] + around[2 * i + 1] - spread[i] * (taps[2 + i] - 1) - 1) // steps[i] + 1
@@ -80,10 +100,24 @@ def conv(
         patch = _channels(padded, 1, group * taps[1], taps[1])
         weights = _channels(kernel, 0, group * (taps[0] // groups), taps[0] // groups)
         parts.append(_one_group(patch, weights, sizes, steps, spread))
-    product = parts[0] if groups == 1 else concat(parts, 1)
-    product = _extended(product, taps[0], dict(extend_params or {}))
-    result: Tensor = _shapes().reshape(cast_to(product, dtype), [shape[0], taps[0], *sizes])
+    product = _extended(parts[0] if groups == 1 else concat(parts, 1), taps[0], options)
+    result: Tensor = _shapes().reshape(product, [shape[0], taps[0], *sizes])
     return result
+
+
+def _valid_of(
+    valid: list[Any], kernel: list[int], steps: list[int], spread: list[int], around: list[int],
+    further: list[int] | None,
+) -> list[Any]:  # fmt: skip
+    """Extents of what the valid part and its paddings give."""
+    found = []
+    for i, (extent, step) in enumerate(zip(valid[2:], steps, strict=True)):
+        reach, pads = spread[i] * (kernel[i] - 1), around[2 * i] + around[2 * i + 1]
+        if further is None:
+            found.append(maximum(0, extent + (pads - reach - 1 + step)) // step)
+        else:
+            found.append(maximum(0, (extent - 1) * step + (reach - pads + further[i] + 1)))
+    return found
 
 
 def _extended(product: Tensor, count: int, options: dict[str, Any]) -> Tensor:

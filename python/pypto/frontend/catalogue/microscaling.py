@@ -11,9 +11,10 @@ from pypto.dtypes import DataType
 from pypto.frontend.catalogue.arguments import to_dim, to_dtype_argument, to_tensor_argument
 from pypto.frontend.catalogue.elementwise import ELEMENTWISE, cast_to, emit, floor_div, gt, mul, where
 from pypto.frontend.catalogue.matrix import extended, extensions, matmul
-from pypto.frontend.catalogue.movement import arange, index_select, padded_to
+from pypto.frontend.catalogue.movement import arange, index_select, is_whole, padded_to, with_valid
 from pypto.frontend.catalogue.reductions import amax
 from pypto.frontend.places import trace_error
+from pypto.frontend.symbolic import ceildiv
 from pypto.frontend.tensor import Tensor
 
 BLOCK = 32  # elements that share one scale
@@ -109,7 +110,10 @@ def quant_mx(
     turned = wide if along == last else _shapes().transpose(wide, along, last)
     shape = list(turned.static_shape("quant_mx()"))
     count = -(-shape[-1] // BLOCK)
-    whole = turned if shape[-1] % BLOCK == 0 else padded_to(turned, [*shape[:-1], count * BLOCK])
+    valid, is_padded = source.valid_shape, not is_whole(source)
+    whole = turned
+    if is_padded or shape[-1] % BLOCK:
+        whole = padded_to(turned, [*shape[:-1], count * BLOCK])
     blocks = _shapes().reshape(whole, [*shape[:-1], count, BLOCK])
     largest = amax(ELEMENTWISE["abs"](blocks), -1, keepdim=True)
     power = emit("_power_below", [largest])
@@ -122,7 +126,11 @@ def quant_mx(
     scales = _shapes().reshape(scale, [*shape[:-1], count])
     if along != last:
         kept, scales = (_shapes().transpose(each, along, last) for each in (kept, scales))
-    return _shapes().cast(kept, dtype, satmode=1), scales
+    elements = _shapes().cast(kept, dtype, satmode=1)
+    if not is_padded:
+        return elements, scales
+    in_blocks = [ceildiv(extent, BLOCK) if at == along else extent for at, extent in enumerate(valid)]
+    return with_valid(elements, valid), with_valid(scales, in_blocks)
 
 
 EXPLICIT: dict[str, Any] = {function.__name__: function for function in (quant_mx, scaled_mm)}

@@ -29,7 +29,8 @@ def _shapes() -> Any:
     return operations
 
 
-def _value_of(destination: Tensor, valid: list[Any]) -> Tensor:
+def with_valid(destination: Tensor, valid: list[Any]) -> Tensor:
+    """A tensor of which only so much is valid."""
     shape = list(destination.static_shape("view()"))
     whole = [static_int(extent) for extent in valid] == shape
     result: Tensor = _shapes().view(destination, shape, [0] * len(shape), valid_shape=None if whole else valid)
@@ -60,7 +61,7 @@ def concat(tensors: Any, dim: int = 0) -> Tensor:
         offsets[axis] = offsets[axis] + part.valid_shape[axis]
         valid = [minimum(one, other) for one, other in zip(valid, part.valid_shape, strict=True)]
     valid[axis] = offsets[axis]
-    return _value_of(destination, valid)
+    return with_valid(destination, valid)
 
 
 def permute(x: Any, dims: Any) -> Tensor:
@@ -74,7 +75,7 @@ def expand_clone(x: Any, shape: Any, *, valid_shape: Any = None) -> Tensor:
     """Dims of extent 1 repeated to a larger shape of equal rank."""
     source = to_tensor_argument(x, "expand_clone()")
     result = emit("expand_clone", [source], dims=to_static_extents(shape, "expand_clone()"))
-    return result if valid_shape is None else _value_of(result, to_extents(valid_shape, "expand_clone()"))
+    return result if valid_shape is None else with_valid(result, to_extents(valid_shape, "expand_clone()"))
 
 
 def _filled_around(source: Tensor, shape: list[int], value: Any, what: str) -> Tensor:
@@ -85,12 +86,17 @@ def _filled_around(source: Tensor, shape: list[int], value: Any, what: str) -> T
     destination = declare(shape, source.dtype)
     destination.move(_shapes().full(shape, value, source.dtype))
     _shapes().write_region(destination, source, [0] * len(shape))
-    return _value_of(destination, list(shape))
+    return with_valid(destination, list(shape))
 
 
 def padded_to(source: Tensor, shape: list[int]) -> Tensor:
     """A larger shape of zeros with the source at its beginning."""
     return _filled_around(source, shape, 0, "pad()")
+
+
+def is_whole(source: Tensor) -> bool:
+    """Whether nothing of it is known to be padding, or may be."""
+    return [static_int(extent) for extent in source.valid_shape] == list(source.static_shape("view()"))
 
 
 def _constant_only(mode: str, what: str) -> None:

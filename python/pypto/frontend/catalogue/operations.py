@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from typing import Any
 
 from pypto.dtypes import PACKED, DataType
@@ -102,6 +103,9 @@ def full(size: Any, value: Any, dtype: Any, *, valid_shape: Any = None) -> Tenso
     if isinstance(value, Element) and value.dtype != to_dtype_argument(dtype, "full()"):
         raise trace_error(TypeError, f"full(): {value!r} does not fit {to_dtype_argument(dtype, 'full()').name}")
     target = to_dtype_argument(dtype, "full()")
+    if target in PACKED and len(shape) > 4:  # casts of them take one dim more
+        flat = reshape(full([math.prod(shape[:-1]), shape[-1]], value, target), shape)
+        return flat if valid_shape is None else view(flat, shape, [0] * len(shape), valid_shape=valid_shape)
     if target in PACKED:
         given = value.value if isinstance(value, Element) else value
         wide = DataType.DT_INT32 if target == DataType.DT_INT4 else DataType.DT_FP32
