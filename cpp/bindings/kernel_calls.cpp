@@ -2,6 +2,7 @@
 #include "kernel_calls.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace pypto::bindings {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kMostCalls = 64;
 constexpr size_t kMostSituations = 8;
+constexpr size_t kMostAlike = 4;  // calls of one situation that differ only in their guards
 
 // Equal in value and in type; of types that compare without Python code.
 bool SameScalar(PyObject* a, PyObject* b) noexcept {
@@ -100,6 +102,7 @@ bool KnownCall::Serves(const CallShape& call, const Arguments& arguments) const 
 
 int KnownCall::Traverse(visitproc visit, void* arg) const {
   for (PyObject* scalar : scalars_) Py_VISIT(scalar);
+  if (const int stop = guards_.Traverse(visit, arg); stop != 0) return stop;
   return program_.Traverse(visit, arg);
 }
 
@@ -121,15 +124,28 @@ std::shared_ptr<KnownCall>* KernelCalls::Find(const CallShape& call, Arguments& 
   Py_DECREF(scope);
   if (situation == nullptr || !arguments.ReadTensors(call.objects, tensors_)) return nullptr;
   for (std::shared_ptr<KnownCall>& known : situation->calls) {
-    if (known->Serves(call, arguments)) return &known;
+    if (known->Serves(call, arguments) && known->guards().Hold()) return &known;
   }
   return nullptr;
 }
 
+KernelCalls::Situation* KernelCalls::MakeSituation(PyObject* scope, PyObject* entries,
+                                                   std::unique_ptr<Situation>& oldest) {
+  auto made = std::make_unique<Situation>(scope);
+  if (!made->guards.Add(entries) || !made->guards.Hold()) return nullptr;
+  if (situations_.size() == kMostSituations) {
+    oldest = std::move(situations_.front());
+    situations_.erase(situations_.begin());
+  }
+  situations_.push_back(std::move(made));
+  return situations_.back().get();
+}
+
 bool KernelCalls::Remember(const CallShape& call, PyObject* scope, PyObject* remembered) {
-  PyObject *image, *dims, *entries;
+  PyObject *image, *dims, *entries, *of_call;
   Py_ssize_t tensors = 0;
-  if (!PyArg_ParseTuple(remembered, "OnO!O!", &image, &tensors, &PyTuple_Type, &dims, &PyList_Type, &entries)) {
+  if (!PyArg_ParseTuple(remembered, "OnO!O!O!", &image, &tensors, &PyTuple_Type, &dims, &PyList_Type, &entries,
+                        &PyList_Type, &of_call)) {
     return false;
   }
   Arguments arguments;
@@ -137,26 +153,26 @@ bool KernelCalls::Remember(const CallShape& call, PyObject* scope, PyObject* rem
   if (!arguments.ReadTensors(call.objects, static_cast<size_t>(tensors))) return true;
   auto known = std::make_shared<KnownCall>(image, call, static_cast<size_t>(tensors));
   if (!known->SetTensors(arguments, dims)) return PyErr_Occurred() == nullptr;
+  if (!known->guards().Add(of_call)) return false;
+  if (!known->guards().Hold()) return true;
   // Let go of at the end: that may run Python code, which must find the lists in order.
   std::unique_ptr<Situation> oldest;
   std::shared_ptr<KnownCall> oldest_call;
   Situation* situation = FindSituation(scope);
-  if (situation == nullptr) {
-    auto made = std::make_unique<Situation>(scope);
-    if (!made->guards.Add(entries)) return false;
-    if (!made->guards.Hold()) return true;  // changed meanwhile, by another thread
-    if (situations_.size() == kMostSituations) {
-      oldest = std::move(situations_.front());
-      situations_.erase(situations_.begin());
-    }
-    situations_.push_back(std::move(made));
-    situation = situations_.back().get();
-  }
+  if (situation == nullptr) situation = MakeSituation(scope, entries, oldest);
+  if (situation == nullptr) return PyErr_Occurred() == nullptr;
   tensors_ = static_cast<size_t>(tensors);
   std::vector<std::shared_ptr<KnownCall>>& calls = situation->calls;
-  if (calls.size() == kMostCalls) {
-    oldest_call = std::move(calls.front());
-    calls.erase(calls.begin());
+  const auto alike = [&](const std::shared_ptr<KnownCall>& each) { return each->Serves(call, arguments); };
+  auto going = calls.end();
+  if (std::count_if(calls.begin(), calls.end(), alike) >= static_cast<std::ptrdiff_t>(kMostAlike)) {
+    going = std::find_if(calls.begin(), calls.end(), alike);
+  } else if (calls.size() == kMostCalls) {
+    going = calls.begin();
+  }
+  if (going != calls.end()) {
+    oldest_call = std::move(*going);
+    calls.erase(going);
   }
   calls.push_back(std::move(known));
   return true;

@@ -35,6 +35,8 @@ class KnownCall {
   bool SetTensors(const Arguments& arguments, PyObject* dims);
   bool Serves(const CallShape& call, const Arguments& arguments) const noexcept;
   BoundProgram& program() noexcept { return program_; }
+  // What this call depends on besides what all calls of the kernel do.
+  KernelGuards& guards() noexcept { return guards_; }
   int Traverse(visitproc visit, void* arg) const;
 
  private:
@@ -47,6 +49,7 @@ class KnownCall {
   PyObject* names_;  // owned or null
   std::vector<Tensor> tensors_;
   std::vector<PyObject*> scalars_;  // owned; everything behind the tensors
+  KernelGuards guards_;
 };
 
 // Bounded; the least recently made go. Owned by a kernel object. Thread rule: with the GIL.
@@ -55,8 +58,8 @@ class KernelCalls {
   // The program for a call with `tensors` leading tensors, which are read into `arguments`; null when there is none.
   // Runs no Python code.
   std::shared_ptr<KnownCall>* Find(const CallShape& call, Arguments& arguments) noexcept;
-  // `scope` was in force during the call. `remembered`: (image, number of tensors, dims, guards). False with a Python
-  // error.
+  // `scope` was in force during the call. `remembered`: (image, number of tensors, dims, guards of the kernel, guards
+  // of this call). False with a Python error.
   bool Remember(const CallShape& call, PyObject* scope, PyObject* remembered);
   int Traverse(visitproc visit, void* arg) const;
   void Clear() noexcept {
@@ -77,6 +80,8 @@ class KernelCalls {
     std::vector<std::shared_ptr<KnownCall>> calls;
   };
   Situation* FindSituation(PyObject* scope) noexcept;
+  // Null with a Python error, or when something has changed meanwhile; what goes for it is put into `oldest`.
+  Situation* MakeSituation(PyObject* scope, PyObject* entries, std::unique_ptr<Situation>& oldest);
 
   size_t tensors_ = 0;  // of the kernel; known once a call is
   std::vector<std::unique_ptr<Situation>> situations_;

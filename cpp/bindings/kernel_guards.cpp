@@ -1,6 +1,8 @@
 // Comparing what a kernel captured with what it was compiled with, by identity.
 #include "kernel_guards.h"
 
+#include <structmember.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -40,9 +42,8 @@ bool SameDict(PyObject* dict, PyObject* keys, PyObject* values) noexcept {
   return true;
 }
 
-bool SameElements(PyObject* set, PyObject* expected) noexcept {
-  if (PySet_GET_SIZE(set) != PyTuple_GET_SIZE(expected)) return false;
-  PyObject* elements = PySequence_Tuple(set);
+bool SameElements(PyObject* iterable, PyObject* expected) noexcept {
+  PyObject* elements = PySequence_Tuple(iterable);
   if (elements == nullptr) {
     PyErr_Clear();
     return false;
@@ -55,16 +56,49 @@ bool SameElements(PyObject* set, PyObject* expected) noexcept {
   return same;
 }
 
+constexpr Py_ssize_t kFunctionParts = 6;
+
 PyObject* OrNone(PyObject* object) noexcept { return object != nullptr ? object : Py_None; }
+
+// The code apart, which the caller has compared.
+bool SameFunction(const PyFunctionObject* function, PyObject* defaults, PyObject* more) noexcept {
+  PyObject* const found[] = {function->func_kwdefaults, function->func_name,   function->func_qualname,
+                             function->func_doc,        function->func_module, function->func_dict};
+  for (Py_ssize_t i = 0; i < kFunctionParts; ++i) {
+    if (OrNone(found[i]) != PyTuple_GET_ITEM(more, i)) return false;
+  }
+  return OrNone(function->func_defaults) == defaults;
+}
+
+bool SameBases(PyObject* type, PyObject* order, PyObject* name, PyObject* qualified) noexcept {
+  const auto* heap = reinterpret_cast<PyHeapTypeObject*>(type);
+  return heap->ht_type.tp_mro == order && heap->ht_name == name && heap->ht_qualname == qualified;
+}
+
+// Borrowed; null where there is none.
+PyObject* AttributesOf(PyObject* object) noexcept {
+#if PY_VERSION_HEX < 0x030D0000
+  PyObject** place = _PyObject_GetDictPtr(object);
+  if (place != nullptr && *place != nullptr) return *place;
+#endif
+  PyObject* found = PyObject_GenericGetDict(object, nullptr);
+  if (found == nullptr) PyErr_Clear();
+  Py_XDECREF(found);  // the object holds it
+  return found;
+}
 
 // An object of that class with that dict of attributes (null: none).
 bool HasClass(PyObject* object, PyObject* type, PyObject* attributes) noexcept {
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type) return false;
-  if (attributes == nullptr) return true;
-  PyObject* found = PyObject_GenericGetDict(object, nullptr);
-  if (found == nullptr) PyErr_Clear();
-  Py_XDECREF(found);  // the object holds it
-  return found == attributes;
+  return attributes == nullptr || AttributesOf(object) == attributes;
+}
+
+// Where objects of a class hold a slot; 0 when only its descriptor can tell.
+Py_ssize_t OffsetOfSlot(PyObject* object, PyObject* name) noexcept {
+  PyObject* found = _PyType_Lookup(Py_TYPE(object), name);
+  if (found == nullptr || !Py_IS_TYPE(found, &PyMemberDescr_Type)) return 0;
+  const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(found)->d_member;
+  return member->type == T_OBJECT_EX ? member->offset : 0;
 }
 
 bool SameSlot(PyObject* object, PyObject* name, PyObject* expected) noexcept {
@@ -104,11 +138,9 @@ bool KernelGuards::Add(PyObject* entries) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "not a guard of a kernel");
     return false;
   }
-  for (const Guard& guard : guards_) {
-    const bool of_dict = IsOfDict(guard);
-    only_dicts_ = only_dicts_ && of_dict;
+  for (const Guard& guard : of_dicts_) {
     // Version 0 differs from any that is seen: the first look is a full one.
-    if (of_dict && !Watched(guard.holder)) versions_.push_back({guard.holder, 0});
+    if (!Watched(guard.holder)) versions_.push_back({guard.holder, 0});
   }
   return true;
 }
@@ -120,7 +152,7 @@ bool KernelGuards::AddEntry(PyObject* entry) {
   Guard guard{Kind::kItem, PyTuple_GET_ITEM(entry, 1), nullptr, nullptr, nullptr, 0};
   if (!FillEntry(entry, kind, guard)) return false;
   for (PyObject* object : {guard.holder, guard.key, guard.expected, guard.defaults}) Py_XINCREF(object);
-  guards_.push_back(guard);
+  (IsOfDict(guard) ? of_dicts_ : others_).push_back(guard);
   return PyErr_Occurred() == nullptr;
 }
 
@@ -146,7 +178,10 @@ bool KernelGuards::FillEntry(PyObject* entry, const char* kind, Guard& guard) {
     guard.kind = Kind::kSlot;
     guard.key = part(2);
     guard.expected = part(3);
-    return guard.key != nullptr && PyUnicode_Check(guard.key);
+    if (guard.key == nullptr || !PyUnicode_Check(guard.key)) return false;
+    guard.size = OffsetOfSlot(holder, guard.key);
+    if (guard.size > 0) guard.kind = Kind::kSlotAt;
+    return true;
   }
   if (guard.expected == nullptr) return false;
   guard.defaults = part(3);
@@ -154,9 +189,9 @@ bool KernelGuards::FillEntry(PyObject* entry, const char* kind, Guard& guard) {
     guard.kind = Kind::kList;
     return PyList_Check(holder) && PyTuple_Check(guard.expected);
   }
-  if (is("set")) {
-    guard.kind = Kind::kSet;
-    return PyAnySet_CheckExact(holder) && PyTuple_Check(guard.expected);
+  if (is("elements")) {
+    guard.kind = Kind::kElements;
+    return PyTuple_Check(guard.expected);
   }
   if (is("dict")) {
     guard.kind = Kind::kDict;
@@ -167,10 +202,15 @@ bool KernelGuards::FillEntry(PyObject* entry, const char* kind, Guard& guard) {
   if (is("function")) {
     guard.kind = Kind::kFunction;
     guard.key = part(4);
-    return PyFunction_Check(holder) && guard.defaults != nullptr && guard.key != nullptr;
+    return PyFunction_Check(holder) && guard.defaults != nullptr && guard.key != nullptr && PyTuple_Check(guard.key) &&
+           PyTuple_GET_SIZE(guard.key) == kFunctionParts;
   }
   guard.kind = is("class") ? Kind::kClass : (is("bases") ? Kind::kBases : (is("bytes") ? Kind::kBytes : Kind::kCall));
-  if (is("bases")) return PyType_Check(holder);
+  if (is("bases")) {
+    guard.key = part(4);
+    return PyType_Check(holder) && PyType_HasFeature(reinterpret_cast<PyTypeObject*>(holder), Py_TPFLAGS_HEAPTYPE) &&
+           guard.defaults != nullptr && guard.key != nullptr;
+  }
   if (is("bytes")) return PyBytes_Check(guard.expected);
   return is("class") || (is("call") && PyCallable_Check(holder));
 }
@@ -187,17 +227,18 @@ bool KernelGuards::Holds(const Guard& guard) const noexcept {
       return found == guard.expected;
     }
     case Kind::kDict: return SameDict(guard.holder, guard.expected, guard.key);
-    case Kind::kSet: return SameElements(guard.holder, guard.expected);
+    case Kind::kElements: return SameElements(guard.holder, guard.expected);
     case Kind::kSize: return PyDict_GET_SIZE(guard.holder) == guard.size;
     case Kind::kCell: return PyCell_GET(guard.holder) == guard.expected;
     case Kind::kList: return SameItems(guard.holder, guard.expected);
     case Kind::kFunction:
       return PyFunction_GET_CODE(guard.holder) == guard.expected &&
-             OrNone(PyFunction_GET_KW_DEFAULTS(guard.holder)) == guard.key &&
-             OrNone(PyFunction_GET_DEFAULTS(guard.holder)) == guard.defaults;
+             SameFunction(reinterpret_cast<PyFunctionObject*>(guard.holder), guard.defaults, guard.key);
     case Kind::kClass: return HasClass(guard.holder, guard.expected, guard.defaults);
-    case Kind::kBases: return reinterpret_cast<PyTypeObject*>(guard.holder)->tp_mro == guard.expected;
+    case Kind::kBases: return SameBases(guard.holder, guard.expected, guard.defaults, guard.key);
     case Kind::kSlot: return SameSlot(guard.holder, guard.key, guard.expected);
+    case Kind::kSlotAt:
+      return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(guard.holder) + guard.size) == guard.expected;
     case Kind::kBytes: return SameBytes(guard.holder, guard.expected);
     case Kind::kCall: return SameResult(guard.holder, guard.expected);
   }
@@ -210,34 +251,36 @@ bool KernelGuards::VersionsHold() const noexcept {
   });
 }
 
-bool KernelGuards::Hold() noexcept {
+bool KernelGuards::HoldsAll() noexcept {
   const bool dicts_hold = VersionsHold();
-  if (dicts_hold && only_dicts_) [[likely]]
-    return true;
-  for (const Guard& guard : guards_) {
-    if (dicts_hold && IsOfDict(guard)) continue;
-    if (!Holds(guard)) return false;
+  const auto holds = [this](const Guard& guard) { return Holds(guard); };
+  if (!dicts_hold && !std::all_of(of_dicts_.begin(), of_dicts_.end(), holds)) return false;
+  if (!std::all_of(others_.begin(), others_.end(), holds)) return false;
+  if (!dicts_hold) {
+    for (Version& version : versions_) version.seen = VersionOf(version.dict);
   }
-  for (Version& version : versions_) version.seen = VersionOf(version.dict);
   return true;
 }
 
 int KernelGuards::Traverse(visitproc visit, void* arg) const {
-  for (const Guard& guard : guards_) {
-    Py_VISIT(guard.holder);
-    Py_VISIT(guard.key);
-    Py_VISIT(guard.expected);
-    Py_VISIT(guard.defaults);
+  for (const std::vector<Guard>* guards : {&of_dicts_, &others_}) {
+    for (const Guard& guard : *guards) {
+      Py_VISIT(guard.holder);
+      Py_VISIT(guard.key);
+      Py_VISIT(guard.expected);
+      Py_VISIT(guard.defaults);
+    }
   }
   return 0;
 }
 
 void KernelGuards::Clear() noexcept {
-  const std::vector<Guard> guards = std::move(guards_);
-  guards_.clear();
+  const std::vector<Guard> lists[] = {std::exchange(of_dicts_, {}), std::exchange(others_, {})};
   versions_.clear();
-  for (const Guard& guard : guards) {
-    for (PyObject* object : {guard.holder, guard.key, guard.expected, guard.defaults}) Py_XDECREF(object);
+  for (const std::vector<Guard>& guards : lists) {
+    for (const Guard& guard : guards) {
+      for (PyObject* object : {guard.holder, guard.key, guard.expected, guard.defaults}) Py_XDECREF(object);
+    }
   }
 }
 

@@ -23,18 +23,22 @@ class KernelGuards {
   //   ("size", names, n)
   //   ("cell", cell[, value])
   //   ("list", list, tuple)
-  //   ("set", set, tuple)  the elements as the set is iterated
+  //   ("elements", iterable, tuple)  of C code: a set, a deque, an OrderedDict; as they are iterated
   //   ("dict", dict, tuple of keys, tuple of values)  in the order of the dict
-  //   ("function", function, code, defaults, keyword defaults)  None where there are none
-  //   ("class", object, class[, dict of attributes])
-  //   ("bases", class, method resolution order)
+  //   ("function", function, code, defaults, tuple)  the last: keyword defaults, name, qualified name, docstring,
+  //     module, dict of attributes; None where there are none
+  //   ("class", object, class[, dict of attributes])  before the slots of the object
+  //   ("bases", class, method resolution order, name, qualified name)
   //   ("slot", object, name[, value])
   //   ("bytes", array, bytes)  an object with a contiguous buffer
   //   ("call", callable, result)  of C code: the result equals this one
   // False with a Python error.
   bool Add(PyObject* entries);
   // Whether everything is where it was.
-  bool Hold() noexcept;
+  bool Hold() noexcept {
+    if (of_dicts_.empty() && others_.empty()) return true;
+    return HoldsAll();
+  }
 
   int Traverse(visitproc visit, void* arg) const;
   void Clear() noexcept;
@@ -46,21 +50,22 @@ class KernelGuards {
     kDict,
     kCell,
     kList,
-    kSet,
+    kElements,
     kFunction,
     kClass,
     kBases,
     kSlot,
+    kSlotAt,
     kBytes,
     kCall
   };
   struct Guard {
     Kind kind;
     PyObject* holder;
-    PyObject* key;       // kItem, kSlot; kFunction: keyword defaults; kDict: values
+    PyObject* key;       // kItem, kSlot; kFunction: the tuple; kDict: values; kBases: qualified name
     PyObject* expected;  // null: absent
-    PyObject* defaults;  // kFunction; kClass: the dict of attributes
-    Py_ssize_t size;     // kSize
+    PyObject* defaults;  // kFunction; kClass: the dict of attributes; kBases: name
+    Py_ssize_t size;     // kSize; kSlotAt: bytes from the start of the object
   };
   // Of dicts: unchanged as a whole since the last look.
   struct Version {
@@ -70,15 +75,16 @@ class KernelGuards {
   static bool IsOfDict(const Guard& guard) noexcept {
     return guard.kind == Kind::kItem || guard.kind == Kind::kSize || guard.kind == Kind::kDict;
   }
+  bool HoldsAll() noexcept;
   bool AddEntry(PyObject* entry);
   bool FillEntry(PyObject* entry, const char* kind, Guard& guard);
   bool Holds(const Guard& guard) const noexcept;
   bool VersionsHold() const noexcept;
   bool Watched(PyObject* dict) const noexcept;
 
-  std::vector<Guard> guards_;
+  std::vector<Guard> of_dicts_;
+  std::vector<Guard> others_;
   std::vector<Version> versions_;
-  bool only_dicts_ = true;  // no guard but those of dicts
 };
 
 }  // namespace pypto::bindings

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import contextvars
+import dataclasses
 import enum
+import functools
 import sys
 import types
 import weakref
@@ -22,23 +25,24 @@ from pypto.frontend.kernels.reading import (
 )
 from pypto.frontend.kernels.tensor_reads import contents_of
 from pypto.frontend.objects.definitions import slots_of
-from pypto.frontend.objects.hidden import UNSET, hidden_in, know_packages
+from pypto.frontend.objects.hidden import has_pointers, hidden_in, know_packages
 from pypto.frontend.objects.parts import VIEWS, parts_of
+from pypto.frontend.objects.plainly import SEQUENCES, attributes_in, names_of_class, plainly, slot_of
 from pypto.frontend.tracing import helpers
+from pypto.frontend.tracing.calls import held_by
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
-_SEQUENCES = (list, tuple, bytearray, collections.deque)
+_WHOLE = (*_PLAIN, *SEQUENCES, dict, set, frozenset, functools.partial)  # classes whose contents are part of keys
+_REDUCING = ("__reduce__", "__reduce_ex__", "__getstate__")
+_HEAP_TYPE = 1 << 9  # the flag of classes that a class statement makes
 _MAX_OBJECTS = 100000
+_dump_of: Any = vars(abc)["_get_dump"]  # the registry of an abstract class, and more
 # What a class holds besides what its author wrote: nothing in it changes what a kernel reads.
 CLASS_BOOKKEEPING = frozenset(
     {
         "__dict__",
         "__weakref__",
-        "__doc__",
-        "__module__",
-        "__qualname__",
         "__annotations__",
-        "__dataclass_fields__",
         "__dataclass_params__",
         "__abstractmethods__",
         "_abc_impl",
@@ -48,8 +52,6 @@ CLASS_BOOKKEEPING = frozenset(
         "__static_attributes__",
     }
 )
-
-NO_ATTRIBUTES: dict[str, Any] = {}  # of objects without a dict
 
 
 class SameObject:
@@ -101,7 +103,7 @@ class Keys:
         if isinstance(value, types.FunctionType):
             return self._function(value)
         if isinstance(value, enum.Enum):
-            return (self.of(type(value)), value.name, self._attributes(value))
+            return (self.of(type(value)), self._elements(value), self._attributes(value))
         if isinstance(value, types.ModuleType):
             return (SameObject(value), self.of(namespace(vars(value))))
         parts = stands_for(value)
@@ -110,12 +112,12 @@ class Keys:
         if is_torch_tensor(value):
             self.tensors[id(value)] = value
             return (SameObject(value), described(value), self._items(vars(value)))
+        if is_unseen(value):
+            return SameObject(object())
         state = state_of(value)
         if state is not None:
             held = tuple((self.of(key), self.of(part)) for key, part in state)
-            return (SameObject(value), held, self._items(attributes_of(value)))
-        if is_unseen(value):
-            return SameObject(object())
+            return (SameObject(value), held, self._items(attributes_in(value)))
         if _is_opaque(value):
             return SameObject(value)
         return (self.of(type(value)), self._elements(value), self._attributes(value))
@@ -125,13 +127,15 @@ class Keys:
         if isinstance(value, _PLAIN):
             plain: Any = next(kind for kind in reversed(type(value).__mro__) if kind in _PLAIN)
             return repr(plain(value))
-        if isinstance(value, _SEQUENCES):
+        if isinstance(value, SEQUENCES):
             return tuple(self.of(element) for element in plainly(value))
         if isinstance(value, dict):
             factory = value.default_factory if isinstance(value, collections.defaultdict) else None
             return (self._items(plainly(value)), self.of(factory))
         if isinstance(value, set | frozenset):
             return tuple(self.of(element) for element in plainly(value))  # in the order in which it is iterated
+        if isinstance(value, functools.partial):
+            return (self.of(value.func), self.of(value.args), self.of(value.keywords))
         if is_numpy_array(value):
             return (described(value), self.of(value.tolist()) if value.dtype.hasobject else contents(value))
         return None
@@ -140,71 +144,67 @@ class Keys:
         return tuple((self.of(key), self.of(part)) for key, part in held.items())
 
     def _attributes(self, value: Any) -> Any:
-        """Attributes and slots of an object; of one that shows none what it would be pickled as."""
-        found = self._items(attributes_of(value))
+        """Attributes and slots of an object, and what it would be pickled as where these are not all of it."""
+        found = self._items(attributes_in(value))
         slots = [(name, self.of(slot_of(value, name))) for name in slots_of(type(value))]
         if isinstance(value, BaseException):
             return (found, tuple(slots), self.of(value.args))
-        if found or slots or isinstance(value, (*_PLAIN, *_SEQUENCES, dict, set, frozenset, enum.Enum)):
+        shows_all = is_seen_whole(type(value)) and (found or slots or is_user_class(type(value)))
+        if shows_all or isinstance(value, (*_WHOLE, enum.Enum)):
             return (found, tuple(slots))
-        if is_user_class(type(value)):
-            return None
+        return (found, tuple(slots), self._made_of(value))
+
+    def _made_of(self, value: Any) -> Any:
+        """What an object would be pickled as; itself where it shows nothing of itself, or by code of the user."""
         try:
+            methods = [held_by(type(value), name) for name in _REDUCING]
+            if any(isinstance(each, types.FunctionType) and not is_installed(each) for each in methods):
+                return SameObject(value)
             made, *state = value.__reduce_ex__(2)
             return (self.of(made), tuple(self.of(part) for part in state))
         except Exception:
-            return SameObject(value)  # shows nothing of itself
+            return SameObject(value)
 
     def _class(self, value: type) -> Any:
         """A class of the user: what it and its bases and its metaclass define."""
         if not is_user_class(value):
             return SameObject(value)
         bases = [base for base in value.__mro__ if is_user_class(base)]
-        held = tuple(
-            (name, self.of(part))
-            for base in bases
-            for name, part in vars(base).items()
-            if name not in CLASS_BOOKKEEPING
-        )
-        return (SameObject(value), held, self.of(type(value)))
+        held = tuple((name, self.of(part)) for base in bases for name, part in what_counts_in(base))
+        more = tuple((names_of_class(base), annotations_in(vars(base)), registered_in(base)) for base in bases)
+        return (SameObject(value), held, more, self.of(type(value)))
 
     def _function(self, function: types.FunctionType) -> Any:
         if is_installed(function):
             return (SameObject(function), tuple(self.of(each) for each in wrapped_by(function)))
         captured = tuple((name, self.of(value)) for name, value in captured_values(function))
         defaults = self.of((function.__defaults__, function.__kwdefaults__))
-        return (
-            "function",
-            reading_of(function).text,
-            defaults,
-            captured,
-            self.of(vars(function)) if vars(function) else None,
-        )
+        attributes = self.of(vars(function)) if vars(function) else None
+        named = (function.__name__, function.__qualname__, self.of(function.__doc__), self.of(function.__module__))
+        return ("function", reading_of(function).text, defaults, captured, attributes, named, annotations_in(function))
 
 
-def plainly(value: Any) -> Any:
-    """A container of Python, or its elements, by no code of the user."""
-    if isinstance(value, dict):
-        return dict.copy(value) if type(value) is not dict and not isinstance(value, collections.OrderedDict) else value
-    kind = next((base for base in (*_SEQUENCES, set, frozenset) if isinstance(value, base)), None)
-    return value if kind is None or type(value) is kind else kind.__iter__(value)
+def what_counts_in(kind: type) -> list[tuple[str, Any]]:
+    """What a class of the user defines.
+
+    Combinations of flags are added to the members by value when they are first made: of flags these do not count.
+    """
+    left = {*CLASS_BOOKKEEPING, "_value2member_map_"} if issubclass(kind, enum.Flag) else CLASS_BOOKKEEPING
+    return [(name, part) for name, part in vars(kind).items() if name not in left]
 
 
-def attributes_of(value: Any) -> dict[str, Any]:
-    """The attributes in an object's own dict; what its class answers for others does not count."""
-    try:
-        held = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return NO_ATTRIBUTES
-    return held if type(held) is dict else NO_ATTRIBUTES
+def annotations_in(names: Any) -> tuple[Any, ...]:
+    """The annotations of a function or in the dict of a class, by identity: what they name is not read through them."""
+    found = names.__annotations__ if isinstance(names, types.FunctionType) else names.get("__annotations__")
+    return tuple((name, SameObject(part)) for name, part in found.items()) if type(found) is dict else ()
 
 
-def slot_of(value: Any, name: str) -> Any:
-    """What a slot of an object holds; `UNSET` where there is nothing."""
-    try:
-        return object.__getattribute__(value, name)
-    except AttributeError:
-        return UNSET
+def registered_in(kind: type) -> tuple[Any, ...]:
+    """The virtual subclasses of an abstract class."""
+    if not issubclass(type(kind), abc.ABCMeta):
+        return ()
+    registered = [found() for found in _dump_of(kind)[0]]
+    return tuple(SameObject(each) for each in sorted(registered, key=id) if each is not None)
 
 
 def state_of(value: Any) -> list[tuple[Any, Any]] | None:
@@ -222,8 +222,10 @@ def stands_for(value: Any) -> tuple[Any, ...] | None:
         return (value.__func__, value.__self__)
     if isinstance(value, staticmethod | classmethod):
         return (value.__func__,)
-    if isinstance(value, property):
+    if isinstance(value, property | types.DynamicClassAttribute):
         return (value.fget, value.fset, value.fdel)
+    if isinstance(value, types.CellType):
+        return tuple(_contents_of(value))
     if isinstance(value, types.BuiltinFunctionType):
         return (value.__name__, value.__self__)
     if isinstance(value, (types.MappingProxyType, *VIEWS)):
@@ -238,6 +240,13 @@ def stands_for(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
+def _contents_of(cell: types.CellType) -> list[Any]:
+    try:
+        return [cell.cell_contents]
+    except ValueError:  # not set yet
+        return []
+
+
 def _is_plain_builtin(value: Any) -> bool:
     """Whether it is a built-in function that is no method of an object."""
     is_one = type(value) is types.BuiltinFunctionType
@@ -245,10 +254,13 @@ def _is_plain_builtin(value: Any) -> bool:
 
 
 def is_unseen(value: Any) -> bool:
-    """Whether it reads what nothing tells of: scripted code and storages of torch, functions that are ufuncs."""
+    """Whether it reads what nothing tells of: scripted code and storages of torch, functions that are ufuncs, pointers
+    of ctypes."""
     kind = type(value)
     if kind.__module__ == "numpy" and kind.__name__ == "ufunc":
         return str(value.__name__).endswith(" (vectorized)")  # made by numpy.frompyfunc
+    if has_pointers(kind):
+        return True
     is_torchs = kind.__module__.partition(".")[0] == "torch"
     return is_torchs and ("Script" in kind.__name__ or "Storage" in kind.__name__)
 
@@ -256,8 +268,10 @@ def is_unseen(value: Any) -> bool:
 def _is_opaque(value: Any) -> bool:
     package = type(value).__module__.partition(".")[0]
     if package == "torch":
-        return not attributes_of(value)
-    plain = isinstance(value, (*_SEQUENCES, dict, set, frozenset, BaseException))
+        return not attributes_in(value)
+    if package == "dataclasses":  # what stands for a default that is missing or made
+        return not isinstance(value, dataclasses.Field)
+    plain = isinstance(value, (*SEQUENCES, dict, set, frozenset, BaseException))
     return package in ("builtins", "pypto") and not plain
 
 
@@ -268,24 +282,15 @@ def is_user_class(value: type) -> bool:
     return not is_installed_file(getattr(sys.modules.get(value.__module__), "__file__", None) or "")
 
 
-def _is_plain_enum(value: type) -> bool:
-    """Whether a class is an enumeration that defines no functions."""
-    if not issubclass(value, enum.Enum):
-        return False
-    bases = [base for base in value.__mro__ if is_user_class(base)]
-    parts = [getattr(part, "fget", part) for base in bases for part in vars(base).values()]
-    parts = [getattr(part, "__func__", part) for part in parts]
-    return not any(isinstance(part, types.FunctionType) and not helpers.is_library(part) for part in parts)
-
-
 def is_member(part: Any) -> bool:
-    """Whether what a class holds is the descriptor of one of its slots."""
-    return isinstance(part, types.MemberDescriptorType | types.GetSetDescriptorType)
+    """Whether what a class holds is the descriptor of one of its slots, or of a field of ctypes."""
+    is_field = type(part).__module__ == "_ctypes" and type(part).__name__ == "CField"
+    return is_field or isinstance(part, types.MemberDescriptorType | types.GetSetDescriptorType)
 
 
 def is_user_object(value: Any) -> bool:
     """Whether a value is an object of a class of the user that is no container and no plain value."""
-    plain = (*_PLAIN, *_SEQUENCES, dict, set, frozenset, type, types.FunctionType, types.ModuleType)
+    plain = (*_PLAIN, *SEQUENCES, dict, set, frozenset, type, types.FunctionType, types.ModuleType)
     return is_user_class(type(value)) and not isinstance(value, plain) and stands_for(value) is None
 
 
@@ -294,6 +299,13 @@ def value_key(value: Any) -> Any:
     keys = Keys()
     key = keys.of(value)
     return (key, tuple(held for _, held in contents_of(keys.tensors.values())))
+
+
+def is_seen_whole(kind: type) -> bool:
+    """Whether contents, `__dict__` and `__slots__` are all that objects of a class hold: no base is another one of C."""
+    bases = [base for base in kind.__mro__ if base is not object and base not in _WHOLE]
+    made_in_c = types.BuiltinFunctionType
+    return all(base.__flags__ & _HEAP_TYPE and not isinstance(vars(base).get("__new__"), made_in_c) for base in bases)
 
 
 def is_installed(function: types.FunctionType) -> bool:
@@ -313,9 +325,9 @@ def is_frozen(value: Any) -> bool:
     if type(value) is tuple or type(value) is Described:
         return all(is_frozen(element) for element in value)
     if isinstance(value, type):
-        return not is_user_class(value) or _is_plain_enum(value)
+        return not is_user_class(value)
     if isinstance(value, enum.Enum):
-        return _is_plain_enum(type(value))
+        return not is_user_class(type(value))
     return (
         type(value) in _PLAIN
         or (isinstance(value, types.ModuleType) and not is_own_module(value))

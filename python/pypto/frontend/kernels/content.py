@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from pypto.frontend.kernels import reading
+from pypto.frontend.kernels.captures import is_seen_whole, registered_in
 from pypto.frontend.objects.definitions import is_library_name
+from pypto.frontend.objects.plainly import names_of_class
 from pypto.frontend.rewriting.source import NoSourceError, read_source
 from pypto.frontend.tracing import helpers
 
 _NUMBERS_AND_TEXTS = (bool, int, float, complex, str, bytes, bytearray, range, slice, type(...), type(None))
 _SEQUENCES = (list, tuple, collections.deque)
 _CALLS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)  # reduced to what made them
-_WHOLE = (*_NUMBERS_AND_TEXTS, *_SEQUENCES, dict, set, frozenset, functools.partial)  # classes whose contents are fed
-_HEAP_TYPE = 1 << 9  # the flag of classes that a class statement makes
+_MEMBERS = frozenset({"_member_names_", "_member_map_", "_value2member_map_"})
 _DESCRIPTIONS = (
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
@@ -75,11 +76,7 @@ class _Digest:
 
     def feed(self, value: Any) -> None:
         """Adds a value; UnstableError when it has no content."""
-        if isinstance(value, enum.Enum):
-            self._put("enum", type(value).__qualname__, value.name)
-            self.feed(value.value)
-            self._made_by_the_user(value)
-        elif isinstance(value, _NUMBERS_AND_TEXTS):
+        if isinstance(value, _NUMBERS_AND_TEXTS) and not isinstance(value, enum.Enum):
             plain: Any = next(kind for kind in _NUMBERS_AND_TEXTS if isinstance(value, kind))
             self._put(type(value).__qualname__, plain.__repr__(value))
             self._made_by_the_user(value)
@@ -90,12 +87,16 @@ class _Digest:
             self._content(value)
 
     def _content(self, value: Any) -> None:
-        if isinstance(value, (*_SEQUENCES, dict, set, frozenset)):
+        if isinstance(value, enum.Enum):
+            self._put("enum", type(value).__qualname__, value.name)
+            self.feed(value.value)
+            self._made_by_the_user(value)
+        elif isinstance(value, (*_SEQUENCES, dict, set, frozenset)):
             self._container(value)
             self._made_by_the_user(value)
         elif isinstance(value, functools.partial):
             self._put("partial", type(value).__qualname__)
-            self.feed((value.func, value.args, value.keywords))
+            self.feed((value.func, value.args, value.keywords, vars(value)))
             self._made_by_the_user(value)
         elif isinstance(value, types.ModuleType):
             self._module(value)
@@ -132,8 +133,7 @@ class _Digest:
         """Of a value whose class the user wrote: the class, with its code, and the attributes beside the contents."""
         if not is_library_name(type(value).__module__):
             self.feed(type(value))
-            if not isinstance(value, enum.Enum):
-                self._attributes(value)
+            self._attributes(value)
 
     def _attributes(self, value: Any) -> None:
         held = dict(getattr(value, "__dict__", {}))
@@ -167,7 +167,7 @@ class _Digest:
 
     def _file_of(self, module: types.ModuleType) -> None:
         try:
-            self._put(hashlib.sha256(Path(module.__file__ or "").read_bytes()).hexdigest())
+            self._put(hashlib.sha256(Path(getattr(module, "__file__", None) or "").read_bytes()).hexdigest())
         except OSError:
             raise UnstableError(f"module {module.__name__} has no file") from None
 
@@ -191,9 +191,17 @@ class _Digest:
             self._code(function.__code__)
         self.feed(function.__defaults__)
         self.feed(function.__kwdefaults__)
+        self.feed([function.__name__, function.__doc__, vars(function)])
+        self._annotations(function.__annotations__)
         for name, value in reading.captured_values(function):
             self._put(name)
             self.feed(value)
+
+    def _annotations(self, annotations: Any) -> None:
+        """By name: what they stand for is not read through them."""
+        for name, held in annotations.items() if isinstance(annotations, dict) else ():
+            named = held if isinstance(held, str) else getattr(held, "__qualname__", type(held).__qualname__)
+            self._put(name, str(named))
 
     def _code(self, code: types.CodeType) -> None:
         self._put("code", code.co_code.hex(), repr(code.co_names), repr(code.co_varnames), code.co_exceptiontable.hex())
@@ -202,24 +210,26 @@ class _Digest:
 
     def _class(self, value: type) -> None:
         """Library classes by name; of others the class they are made by, the bases, the functions and attributes."""
-        self._put("class", value.__module__, value.__qualname__)
+        self._put("class", value.__module__, *names_of_class(value))
         if is_library_name(value.__module__):
             return
+        self.feed(vars(value).get("__doc__"))
+        self._annotations(vars(value).get("__annotations__"))
+        self._put(*sorted(each.value.__qualname__ for each in registered_in(value)))
         for base in (*value.__bases__, *([] if is_library_name(type(value).__module__) else [type(value)])):
             self.feed(base)
         for name, attribute in sorted(vars(value).items()):
             for held in _functions_of(attribute):
                 if isinstance(held, types.FunctionType):
                     self._put(name)
-                    if not _is_generated(value, held):
-                        self.feed(held)
+                    self.feed((held.__defaults__, held.__kwdefaults__) if _is_generated(value, held) else held)
                 elif not _is_of_the_language(value, name) and not isinstance(held, _DESCRIPTIONS):
                     self._put(name)
                     self.feed(held)
         if dataclasses.is_dataclass(value):
             for field in dataclasses.fields(value):
                 self._put(field.name, str(field.type))
-                self.feed(None if field.default_factory is dataclasses.MISSING else field.default_factory)
+                self.feed((field.default, field.default_factory))
 
     def _object(self, value: Any) -> None:
         kind = type(value)
@@ -229,6 +239,8 @@ class _Digest:
             self._put("torch", repr(value))
         elif kind.__module__.startswith("pypto.") and kind.__qualname__ in {"Element", "StaticDim", "DynamicDim"}:
             self._put(kind.__qualname__, repr(value))
+        elif kind.__module__ == "dataclasses":  # what stands for a default that is missing or made
+            self._put(kind.__qualname__)
         elif kind in _CALLS:
             self._put("call", kind.__qualname__)
             self.feed(value.__reduce__()[1:])
@@ -244,7 +256,7 @@ class _Digest:
         elif kind is functools._lru_cache_wrapper:
             self._put("cached")
             self.feed(value.__wrapped__)
-        elif is_library_name(kind.__module__) or not _is_seen_whole(kind):
+        elif is_library_name(kind.__module__) or not is_seen_whole(kind):
             raise UnstableError(f"an object of type {kind.__module__}.{kind.__qualname__} has no content to compare")
         else:
             self.feed(kind)
@@ -264,13 +276,6 @@ def _is_set(slot: Any, value: Any) -> bool:
     return True
 
 
-def _is_seen_whole(kind: type) -> bool:
-    """Whether `__dict__` and `__slots__` are all that objects of a class hold: no base is written in C."""
-    bases = [base for base in kind.__mro__ if base is not object and base not in _WHOLE]
-    made_in_c = types.BuiltinFunctionType
-    return all(base.__flags__ & _HEAP_TYPE and not isinstance(vars(base).get("__new__"), made_in_c) for base in bases)
-
-
 def _is_generated(owner: type, function: types.FunctionType) -> bool:
     """Whether a method is made of the fields of a class, which are fed as they are."""
     made_of_fields = dataclasses.is_dataclass(owner) or hasattr(owner, "_field_defaults")
@@ -280,6 +285,8 @@ def _is_generated(owner: type, function: types.FunctionType) -> bool:
 def _is_of_the_language(owner: type, name: str) -> bool:
     """Whether an attribute of a class is kept there by Python itself."""
     kept_by_enum = isinstance(owner, enum.EnumMeta) and name.startswith("_") and name.endswith("_")
+    if kept_by_enum and name in _MEMBERS:
+        return name == "_value2member_map_" and issubclass(owner, enum.Flag)  # has all combinations that were made
     return kept_by_enum or name == "_abc_impl" or (name.startswith("__") and name.endswith("__"))
 
 

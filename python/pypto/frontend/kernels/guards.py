@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import abc
 import array
 import builtins
 import collections
+import dataclasses
 import enum
 import functools
 import gc
@@ -20,25 +22,21 @@ from pypto.frontend.kernels.arrays import bytes_of_tensor, described, is_array, 
 from pypto.frontend.kernels.options import KernelOptions
 from pypto.frontend.kernels.tensor_reads import Reads
 from pypto.frontend.objects import definitions
-from pypto.frontend.objects.hidden import UNSET
+from pypto.frontend.objects.hidden import UNSET, is_flat
 from pypto.frontend.objects.parts import VIEWS
+from pypto.frontend.objects.plainly import NO_ATTRIBUTES, attributes_in, names_of_class, plainly, slot_of
 
 _MAX_GUARDS = 4096
 _MAX_ELEMENTS = 100_000  # of a list
 _MAX_BYTES = 64 << 20  # of an array, of which a copy is kept
+_STANDING = (types.MethodType, staticmethod, classmethod, property, types.DynamicClassAttribute)
+_BUFFERS = (bytearray, array.array, memoryview)
+_OF_FIELDS = ("default", "default_factory")  # the slots of a field of a dataclass that count
 _SCALARS = (int, float, bool, str, type(None))
 _IMMUTABLE = (operator.itemgetter, operator.attrgetter, operator.methodcaller)  # objects that reduce to what they hold
 _CACHED: type = type(functools.cache(lambda: None))
 _CONTAINERS = frozenset({tuple, list, dict, set, frozenset, collections.defaultdict, collections.OrderedDict})
 _TUPLE_GETTER: type = type(vars(collections.namedtuple("_Named", "field"))["field"])  # noqa: PYI024
-
-
-def is_comparable(constants: Mapping[str, Any]) -> bool:
-    """Whether the core can compare scalar arguments by type and value."""
-    return all(
-        type(value) in _SCALARS or (isinstance(value, enum.Enum) and captures.is_frozen(value))
-        for value in constants.values()
-    )
 
 
 class Guards:
@@ -49,7 +47,14 @@ class Guards:
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, ...]] = []
-        self._seen: set[tuple[Any, ...]] = set()
+        self._seen: set[Any] = set()
+
+    def watch_scalars(self, constants: Mapping[str, Any]) -> bool:
+        """Scalar arguments, of which the core compares numbers and texts by type and value, and others by identity."""
+        return all(
+            type(value) in _SCALARS or (isinstance(value, enum.Enum) and self._value(value))
+            for value in constants.values()
+        )
 
     def watch_options(self, options: KernelOptions) -> bool:
         """The option dicts of a kernel."""
@@ -147,7 +152,7 @@ class Guards:
             return self._class(value)
         if isinstance(value, types.ModuleType):
             return self._namespace(vars(value))
-        if isinstance(value, types.MethodType | staticmethod | classmethod | property):
+        if isinstance(value, _STANDING):
             return all(self._value(part) for part in captures.stands_for(value) or ())
         if is_array(value):
             return self._array(value)
@@ -157,16 +162,30 @@ class Guards:
             return self._partial(value)
         if kind in _IMMUTABLE:
             return self._value(value.__reduce__()[1])
-        if kind in (bytearray, array.array):
+        if kind in _BUFFERS or is_flat(kind):
+            if kind is memoryview and not (value.c_contiguous and value.nbytes <= _MAX_BYTES):
+                return False
             self.entries.append(("bytes", value, bytes(value)))
-            return True
+            return kind in _BUFFERS or self._object(value)
+        if kind is collections.deque:
+            return self._elements(value, tuple(value))
+        if kind is types.CellType:
+            self.entries.append(("cell", value, *(held := captures.stands_for(value) or ())))
+            return all(self._value(part) for part in held)
+        if kind is functools.cached_property:
+            return self._object(value, (value.func,))
+        if kind is dataclasses.Field:
+            made_by = (value.default, value.default_factory)
+            self.entries += [("slot", value, *each) for each in zip(_OF_FIELDS, made_by, strict=True)]
+            return all(self._value(part) for part in made_by)
         if kind is types.MappingProxyType or kind in VIEWS:
             return all(self._value(part) for part in gc.get_referents(value))
         if captures.state_of(value) is not None or captures.is_unseen(value):
             return False
         is_plain = isinstance(value, int | float | str | bytes) and captures.is_user_class(kind)
-        is_torchs = kind.__module__.partition(".")[0] == "torch" and bool(captures.attributes_of(value))
-        if captures.is_user_object(value) or kind in (types.SimpleNamespace, _CACHED) or is_plain or is_torchs:
+        is_torchs = kind.__module__.partition(".")[0] == "torch" and bool(attributes_in(value))
+        is_whole_object = captures.is_user_object(value) and captures.is_seen_whole(kind)
+        if is_whole_object or kind in (types.SimpleNamespace, _CACHED) or is_plain or is_torchs:
             return self._object(value)
         return kind is _TUPLE_GETTER or captures.is_compared_by_identity(value)
 
@@ -174,20 +193,22 @@ class Guards:
         """The elements of a container of Python."""
         if isinstance(value, dict):
             if isinstance(value, collections.OrderedDict):  # its order is not that of the dict
-                if not all(type(key) is str for key in value):
-                    return False
-                self.entries.append(("call", functools.partial(list, value), list(value)))
+                keys = collections.OrderedDict.keys(value)
+                self.entries.append(("elements", keys, tuple(keys)))
             if isinstance(value, collections.defaultdict):
                 self.entries.append(("slot", value, "default_factory", value.default_factory))
             made = not isinstance(value, collections.defaultdict) or self._value(value.default_factory)
             return made and self._dict(value)
-        held = tuple(captures.plainly(value))
+        held = tuple(plainly(value))
         if isinstance(value, list):
             self.entries.append(("list", value, held))
         elif isinstance(value, set):
-            if type(value) is not set:
-                return False
-            self.entries.append(("set", value, held))
+            return type(value) is set and self._elements(value, held)
+        return len(held) <= _MAX_ELEMENTS and all(self._value(element) for element in held)
+
+    def _elements(self, value: Any, held: tuple[Any, ...]) -> bool:
+        """Of a container that the core iterates."""
+        self.entries.append(("elements", value, held))
         return len(held) <= _MAX_ELEMENTS and all(self._value(element) for element in held)
 
     def _partial(self, value: Any) -> bool:
@@ -198,30 +219,39 @@ class Guards:
 
     def _class(self, value: type) -> bool:
         """What a class of the user and its bases define."""
-        self.entries.append(("bases", value, value.__mro__))
+        if issubclass(type(value), abc.ABCMeta) and "virtual subclasses" not in self._seen:
+            self._seen.add("virtual subclasses")
+            self.entries.append(("call", abc.get_cache_token, abc.get_cache_token()))
         for base in value.__mro__:
             if not captures.is_user_class(base):
                 continue
-            names = vars(base)
-            self.entries.append(("size", base, len(names)))
-            for name, part in names.items():
-                if name in captures.CLASS_BOOKKEEPING:
-                    continue
+            self.entries.append(("bases", base, base.__mro__, *names_of_class(base)))
+            self.entries.append(("size", base, len(vars(base))))
+            self._annotations(vars(base).get("__annotations__"))
+            for name, part in captures.what_counts_in(base):
                 self.entries.append(("item", base, name, part))
                 if not captures.is_member(part) and not self._value(part):
                     return False
         return self._value(type(value))
 
-    def _object(self, value: Any) -> bool:
-        """Class, attributes and slots of an object."""
-        held = captures.attributes_of(value)
-        attributes = () if held is captures.NO_ATTRIBUTES else (held,)
+    def _annotations(self, held: Any) -> None:
+        """By identity: what they name is not read through them."""
+        if type(held) is dict:
+            self.entries.append(("dict", held, tuple(held), tuple(held.values())))
+
+    def _object(self, value: Any, parts: tuple[Any, ...] | None = None) -> bool:
+        """Class, attributes and slots of an object; given parts of it, these are all that is looked into."""
+        held = attributes_in(value)
+        attributes = () if held is NO_ATTRIBUTES else (held,)
         self.entries.append(("class", value, type(value), *attributes))
         for name in definitions.slots_of(type(value)):
-            part = captures.slot_of(value, name)
+            part = slot_of(value, name)
             self.entries.append(("slot", value, name, *(() if part is UNSET else (part,))))
-            if part is not UNSET and not self._value(part):
+            if part is not UNSET and parts is None and not self._value(part):
                 return False
+        if parts is not None:
+            self.entries += [("dict", names, tuple(names), tuple(names.values())) for names in attributes]
+            return all(self._value(part) for part in parts)
         if isinstance(value, BaseException):  # its arguments are neither
             return False
         return self._value(type(value)) and all(self._dict(names) for names in attributes)
@@ -242,8 +272,7 @@ class Guards:
     def _array(self, value: Any) -> bool:
         """An array with its contents; of a tensor of torch these count where they were read: see `watch_contents`."""
         if is_torch_tensor(value):
-            held = vars(value)
-            return self._description(value) and (not held or self._dict(held))
+            return self._description(value) and self._dict(vars(value))
         if type(value).__module__ != "numpy" or not is_numpy_array(value) or value.dtype.hasobject:
             return False
         if value.nbytes > _MAX_BYTES or not value.flags.c_contiguous:
@@ -286,8 +315,10 @@ class Guards:
     def _function(self, function: types.FunctionType) -> bool:
         if captures.is_installed(function):
             return all(self._value(each) for each in reading.wrapped_by(function))
-        named = function.__kwdefaults__
-        if not captures.is_frozen(function.__defaults__) or not (named is None or self._dict(named)):
+        named, defaults = function.__kwdefaults__, function.__defaults__
+        if not self._value(defaults) or not (named is None or self._dict(named)):
             return False
-        self.entries.append(("function", function, function.__code__, function.__defaults__, named))
+        more = (named, function.__name__, function.__qualname__, function.__doc__, function.__module__, vars(function))
+        self.entries.append(("function", function, function.__code__, defaults, more))
+        self._annotations(function.__annotations__)
         return self.watch(function) and self._dict(vars(function))

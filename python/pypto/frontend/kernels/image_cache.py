@@ -26,7 +26,7 @@ from pypto import _core
 from pypto.errors import ProgramFormatError
 from pypto.frontend.kernels.content import UnstableError, content_digest
 
-FORMAT = 2  # of the keys; a change of what they hold gives it another number
+FORMAT = 3  # of the keys; a change of what they hold gives it another number
 VARIABLE = "PYPTO_CACHE_DIR"
 LIMIT_VARIABLE = "PYPTO_CACHE_MB"
 DEFAULT_LIMIT_MB = 1024

@@ -14,7 +14,7 @@ from pypto import _core
 from pypto.errors import fe_error
 from pypto.frontend.kernels import image_cache, options, verify, verify_prints
 from pypto.frontend.kernels.captures import CaptureKey, Keys
-from pypto.frontend.kernels.guards import Guards, is_comparable
+from pypto.frontend.kernels.guards import Guards
 from pypto.frontend.kernels.options import GROUPS, KernelOptions
 from pypto.frontend.kernels.recording import Recording
 from pypto.frontend.kernels.signature import Signature, is_tensor_argument, names_around
@@ -191,26 +191,27 @@ class JitKernel(_core.KernelCall):
                 entry.write(image)
         return image, sites
 
-    def _watch(self, guards: Guards, constants: dict[str, Any]) -> bool:
+    def _watch(self, guards: Guards, of_call: Guards, constants: dict[str, Any]) -> bool:
         """Whether the core can tell by the guards that nothing has changed; not asked at each call if it cannot."""
         if self._unwatched > 0:
             self._unwatched -= 1
             return False
         options, function = self.options, self.function
-        watched = is_comparable(constants) and guards.watch_options(options) and guards.watch(function)
+        watched = of_call.watch_scalars(constants) and guards.watch_options(options) and guards.watch(function)
         self._unwatched = 0 if watched else CALLS_UNWATCHED
         return watched
 
-    def _call(self, *arguments: Any, **keywords: Any) -> tuple[Any, int, Any, list[Any]] | None:
+    def _call(self, *arguments: Any, **keywords: Any) -> tuple[Any, int, Any, list[Any], list[Any]] | None:
         """A direct call as the core has not seen it before: compiles for these arguments if need be and runs.
 
         Gives what the core remembers to take a call like it by itself: the image, the number of tensors, their dims
-        with None for dynamic ones, and what must not have changed; None when that cannot be told by identity.
+        with None for dynamic ones, and what must not have changed, for the kernel and for this call; None when that
+        cannot be told by identity.
         """
         tensors, constants = self.signature.split(arguments, keywords)
         bound = tuple(self.signature.bind_tensor(index, tensor) for index, tensor in enumerate(tensors))
-        guards = Guards()
-        watched = self._watch(guards, constants)
+        guards, of_call = Guards(), Guards()
+        watched = self._watch(guards, of_call, constants)
         settings = self.options.in_force()
         request = Request(bound, constants, (), settings, prints=settings.tolerance is not None)
         image, sites, reads = self._image(request, self.platform)
@@ -222,10 +223,10 @@ class JitKernel(_core.KernelCall):
         if settings.tolerance is not None:
             verify.check(runtime, image, tensors, settings.tolerance)
             return None
-        if not watched or not guards.watch_contents(reads):
+        if not watched or not of_call.watch_contents(reads):
             return None
         dims = tuple(tuple(dim if isinstance(dim, int) else None for dim in tensor.dims) for tensor in bound)
-        return image, len(tensors), dims, guards.entries
+        return image, len(tensors), dims, guards.entries, of_call.entries
 
 
 @overload

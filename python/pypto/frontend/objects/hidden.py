@@ -148,7 +148,58 @@ def _of_torch(torch: Any) -> dict[type, Hidden]:
     return {torch.Generator: Hidden(read, put)}
 
 
-_PACKAGES: dict[str, Callable[[Any], dict[type, Hidden]]] = {"numpy.random": _of_numpy, "torch": _of_torch}
+def _of_ctypes(module: Any) -> dict[type, Hidden]:
+    def put(value: Any, parts: Parts) -> bool:
+        memoryview(value).cast("B")[:] = parts[0][1]
+        return True
+
+    return {kind: Hidden(lambda value: [("contents", bytes(value))], put) for kind in _memory_kinds(module)}
+
+
+def _memory_kinds(module: Any) -> tuple[Any, ...]:
+    return module._SimpleCData, module.Array, module.Structure, module.Union
+
+
+def has_pointers(kind: Any) -> bool:
+    """Whether objects of a class of ctypes hold addresses of other memory."""
+    module: Any = sys.modules.get("_ctypes")
+    if module is None or not issubclass(kind, (module._Pointer, *_memory_kinds(module))):
+        return False
+    if issubclass(kind, module._SimpleCData):
+        return kind._type_ in "PzZO"
+    if issubclass(kind, module.Array):
+        return has_pointers(kind._type_)
+    bases = [base for base in kind.__mro__ if "_fields_" in vars(base)]
+    fields = [field[1] for base in bases for field in vars(base)["_fields_"]]
+    return issubclass(kind, module._Pointer) or any(map(has_pointers, fields))
+
+
+def is_flat(kind: Any) -> bool:
+    """Whether objects of a class of ctypes are plain memory."""
+    module: Any = sys.modules.get("_ctypes")
+    return module is not None and issubclass(kind, _memory_kinds(module)) and not has_pointers(kind)
+
+
+def _of_mmap(module: Any) -> dict[type, Hidden]:
+    def read(value: Any) -> Parts:
+        if value.closed:
+            return [("contents", None)]
+        return [*_viewed(memoryview(value)), ("position", b"%d" % value.tell())]
+
+    def put(value: Any, parts: Parts) -> bool:
+        (_, held), (_, position) = parts
+        is_put = len(value) <= _MAX_KEPT_BYTES
+        if is_put:
+            value[:] = held
+            value.seek(int(position))
+        return is_put
+
+    return {module.mmap: Hidden(read, put)}
+
+
+_PACKAGES: dict[str, Callable[[Any], dict[type, Hidden]]] = {
+    "numpy.random": _of_numpy, "torch": _of_torch, "_ctypes": _of_ctypes, "mmap": _of_mmap,
+}  # fmt: skip
 _OF_NUMPY = frozenset({"random"})
 _OF_TORCH = frozenset(
     {

@@ -17,6 +17,7 @@ from typing import Any
 from pypto.frontend.objects import following, looked_at
 from pypto.frontend.objects.definitions import LIBRARY_TYPES
 from pypto.frontend.objects.operators import binary, condition, natively
+from pypto.frontend.objects.plainly import attributes_in
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracing.calls import BUILTINS, called, held_by, is_written, method, with_functions
 from pypto.frontend.tracing.helpers import is_users
@@ -78,14 +79,6 @@ def _by_method(of: _User, name: str, plain: Any, *arguments: Any) -> Any:
     return natively(plain, value, *arguments) if found is None else found(*arguments)
 
 
-def _attributes(value: Any) -> dict[str, Any]:
-    try:
-        held = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return held if isinstance(held, dict) else {}
-
-
 def _attribute(value: Any, name: str) -> Any:
     kind: Any = type(value)
     if kind.__getattribute__ is not object.__getattribute__:
@@ -106,10 +99,10 @@ def _found_attribute(value: Any, kind: type, name: str) -> Any:
         return called(types.MethodType(own.fget, value), is_special=True)()
     if (
         isinstance(own, functools.cached_property)
-        and name not in _attributes(value)
+        and name not in attributes_in(value)
         and isinstance(own.func, types.FunctionType)
     ):
-        made = _attributes(value)[name] = called(types.MethodType(own.func, value), is_special=True)()
+        made = attributes_in(value)[name] = called(types.MethodType(own.func, value), is_special=True)()
         return made
     if own is _MISSING or isinstance(own, _PLAIN) or not hasattr(type(own), "__get__"):
         return object.__getattribute__(value, name)

@@ -15,6 +15,7 @@ from typing import Any
 from pypto.frontend.kernels.arrays import contents
 from pypto.frontend.objects.definitions import attributes_of, is_of_library, package_of, slots_of
 from pypto.frontend.objects.hidden import hidden_in
+from pypto.frontend.objects.plainly import plainly
 from pypto.frontend.tracing.tracer import NoValue, TensorLike
 
 _LEAVES = (
@@ -29,7 +30,6 @@ BUILT_IN = frozenset({list, tuple, dict, set, frozenset, type, types.ModuleType,
 _MAX_ARRAY_BYTES = 1 << 20
 _METHODS = (types.BuiltinFunctionType, types.MethodWrapperType)
 VIEWS: tuple[type, ...] = type({}.keys()), type({}.values()), type({}.items())
-_ITERATED: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
 _ALONE: frozenset[type] = frozenset(
     {int, float, bool, str, bytes, complex, type(None), types.ModuleType, types.CodeType}
 )  # lead nowhere
@@ -96,12 +96,6 @@ def _slots_beside(value: Any) -> list[tuple[Any, Any]]:
 def dict_of(value: dict[Any, Any]) -> Any:
     """The built-in class whose methods tell and set what a dict holds, by no code of the user."""
     return collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
-
-
-def plainly(value: Any) -> Any:
-    """The elements of a container, by no code of the user."""
-    kind = next((base for base in _ITERATED if isinstance(value, base)), None)
-    return value if kind is None or type(value) is kind else kind.__iter__(value)
 
 
 def inner_of(value: Any) -> list[tuple[str, Any]]:

@@ -17,7 +17,8 @@ from typing import Any
 from pypto.frontend.objects.containers import attributes_held
 from pypto.frontend.objects.definitions import slots_of
 from pypto.frontend.objects.kin import Kin
-from pypto.frontend.objects.parts import dict_of, plainly
+from pypto.frontend.objects.parts import dict_of
+from pypto.frontend.objects.plainly import plainly
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tracing.carry import UNBOUND, Unusable
 from pypto.frontend.tracing.maybe import Maybe, split

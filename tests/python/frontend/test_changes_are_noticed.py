@@ -1,0 +1,112 @@
+"""What a kernel has read changes: it is compiled anew. Nothing changes: the same compilation."""
+
+import enum
+
+import pytest
+import torch
+from changed_containers import KINDS as CONTAINERS
+from changed_things import KINDS as OBJECTS
+from changed_things import enum_of
+
+import pypto
+
+FP32, T = pypto.DT_FP32, pypto.Tensor
+KINDS = OBJECTS | CONTAINERS
+CASES = [(kind, name) for kind, cases in KINDS.items() for name in cases]
+# Compared in Python at each call: they tell of a change by no object and no memory that the core could compare.
+COMPARED_IN_PYTHON = {
+    "ChainMap", "UserDict", "mapped memory", "iterator", "weak reference", "window of an array", "array of objects",
+    "masked array", "object of C behind a class", "transposed tensor", "gradient",
+}  # fmt: skip
+
+
+def kernel_of(read, held):
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32)):
+        out[:] = x * float(read(held))
+
+    return kernel
+
+
+def result(kernel):
+    out = torch.empty(4)
+    kernel(torch.ones(4), out)
+    assert out.eq(out[0]).all()
+    return float(out[0])
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["", "images are kept"])
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_change(kind, name, kept, tmp_path, monkeypatch):
+    if kept:
+        monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path))
+    make, read, change = KINDS[kind][name]
+    held = make()
+    kernel = kernel_of(read, held)
+    before = float(read(held))
+    assert [result(kernel) for _ in range(4)] == pytest.approx([before] * 4)
+    assert kernel.cache_info().misses == 1
+    assert (kernel._known_hits == 3) == (name not in COMPARED_IN_PYTHON)
+    change(held)
+    after = float(read(held))
+    assert after != before
+    assert [result(kernel) for _ in range(4)] == pytest.approx([after] * 4)
+    assert kernel.cache_info().misses == 2
+
+
+def test_what_nothing_tells_of_is_read_in_each_call():
+    import ctypes
+
+    pointer = ctypes.pointer(ctypes.c_int(2))
+    kernel = kernel_of(lambda held: held[0], pointer)
+    assert result(kernel) == 2
+    pointer.contents.value = 3
+    assert result(kernel) == 3
+
+
+def test_combinations_of_flags_that_are_made_later_change_nothing():
+    flags = enum_of(enum.Flag, 1, 2)
+    kernel = kernel_of(lambda held: held.X.value, flags)
+    assert result(kernel) == 1
+    assert (flags.X | flags.Y).value == 3
+    assert result(kernel) == result(kernel) == 1
+    assert kernel.cache_info().misses == 1
+    assert kernel._known_hits == 2
+
+
+def test_members_as_arguments():
+    mode = enum_of()
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32), by):
+        out[:] = x * float(by.value)
+
+    def call(by):
+        out = torch.empty(4)
+        kernel(torch.ones(4), out, by)
+        return float(out[0])
+
+    assert [call(each) for each in (mode.X, mode.Y, mode.X, mode.Y)] == [2, 3, 2, 3]
+    assert (kernel.cache_info().misses, kernel._known_hits) == (2, 2)
+    mode.X._value_ = 7
+    assert [call(each) for each in (mode.X, mode.Y, mode.X)] == [7, 3, 7]
+
+
+def test_what_one_call_reads_counts_where_another_call_reads_nothing():
+    table = torch.tensor([2.0])
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32), reads):
+        out[:] = x * (float(table[0]) if reads else 1.0)
+
+    def call(reads):
+        out = torch.empty(4)
+        kernel(torch.ones(4), out, reads)
+        return float(out[0])
+
+    assert [call(each) for each in (False, True, False, True)] == [1, 2, 1, 2]
+    table.data.fill_(3.0)
+    assert [call(each) for each in (False, True, False, True)] == [1, 3, 1, 3]
+    for number in range(20):  # the calls that are remembered do not pile up
+        table.data.fill_(float(number))
+        assert call(True) == number
