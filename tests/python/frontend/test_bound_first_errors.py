@@ -120,7 +120,8 @@ for i in pypto.loop(n[0]):
         "out[0:4] = K[0]",
         NameError,
         "'[0] of K' is a tensor [2] DT_FP32 in one branch of the if at line {if i == 2:} and "
-        "a tensor [4] DT_FP32 in the other (Conflicted var [0] of K). Instead: bind it before",
+        "a tensor [4] DT_FP32 in the other (Conflicted var [0] of K). "
+        "Instead: give values of one kind in either branch",
     ),
     "a changing string": (
         """

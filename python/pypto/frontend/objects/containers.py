@@ -11,12 +11,12 @@ import itertools
 import math
 import operator
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from pypto.errors import PyptoError
 from pypto.frontend.kernels.arrays import mark_of, unseen
-from pypto.frontend.objects import restoring
+from pypto.frontend.objects import regions, restoring
 from pypto.frontend.objects.callees import callees_of, defaults_of, names_of, special_methods_of, variables_of
 from pypto.frontend.objects.code_of import CodeOf
 from pypto.frontend.objects.definitions import LIBRARY_TYPES, is_library_name, is_of_library, package_of, put_attribute
@@ -57,6 +57,7 @@ class Snapshot:
         self._place = place  # of errors
         self.package = package  # of the kernel
         self.tensors: list[Any] = []  # of the kernel, that were met
+        self._regions: list[regions.Region] | None = []  # None: it looks into all itself
         self._arrays = arrays  # whether the contents of arrays are looked at, or copies are kept
         self._classes: list[tuple[Any, type, str]] = []  # objects of classes that may be given another one
         self._copies: list[tuple[Any, Any, bytes | None, str]] = []
@@ -74,6 +75,8 @@ class Snapshot:
             item, name = stack.pop()
             kind = type(item)
             if kind in PLAIN or id(item) in self._seen:
+                continue
+            if regions.is_large(kind, item) and self._share(item, name):
                 continue
             if kind is types.FunctionType:
                 self._seen[id(item)] = (item, parts_of(item) or [], name)
@@ -112,6 +115,23 @@ class Snapshot:
                 else:
                     step = f"[{key}]" if type(key) is int else step_of(key, at)
                 stack.append((element, name + step))
+
+    def _share(self, item: Any, path: str) -> bool:
+        """Adds what is reached from a large container as it was found before, if it is the same still."""
+        if self._regions is None:
+            return False
+        alone = Snapshot(arrays=self._arrays)
+        alone._regions = None
+        found = regions.share(self, item, path, alone)
+        self._regions += [] if found is None else [found]
+        if len(self._seen) > _MAX_OBJECTS:
+            raise self._too_many(path)
+        return found is not None
+
+    def holds_only(self, kinds: Collection[type]) -> bool:
+        """Whether all that was added is of these classes, or a tensor."""
+        others = self._code or self._classes or self._copies or self._functions or self._kinds
+        return not others and all(type(item) in kinds for item, _, _ in self._seen.values())
 
     def _add_special_methods(self, kind: type) -> None:
         """What methods can change that Python itself calls for objects of a class."""
@@ -241,7 +261,7 @@ class Snapshot:
 
     def changes(self) -> Iterator[Change]:
         """Elements that are not what they were; those that cannot be put back have no key."""
-        for item, before, path in self._seen.values():
+        for item, before, path in regions.of_others(self._seen, self._regions or ()):
             after = parts_of(item) or []
             if _are_same(before, after):
                 continue

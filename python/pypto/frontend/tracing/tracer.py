@@ -146,6 +146,7 @@ class Trace:
         self.sides: list[tuple[int, str]] = []  # loops and branches that are open: their numbers and which branch
         self.loops: list[Any] = []  # those whose bodies are open, as LoopFlow
         self.operands: list[Any] = []  # snapshots of operands that are evaluated without a branch
+        self.regions: dict[tuple[Any, ...], Any] = {}  # large containers that snapshots share, as Region
         self.outer: Any = None  # snapshot of what the kernel and its helpers find outside of them
         self.keeping: list[int] = []  # depths of the helpers whose results are asked whether they are None
         self.kin: Any = None  # containers that may be one, when loops or branches have made some, as Kin
