@@ -106,32 +106,56 @@ int KnownCall::Traverse(visitproc visit, void* arg) const {
   return program_.Traverse(visit, arg);
 }
 
-KernelCalls::Situation* KernelCalls::FindSituation(PyObject* scope) noexcept {
-  for (const std::unique_ptr<Situation>& situation : situations_) {
-    if (situation->scope == scope && situation->guards.Hold()) return situation.get();
+KernelCalls::Situation* KernelCalls::FindSituation(PyObject* scope, std::shared_ptr<Situation>& held) noexcept {
+  for (size_t i = 0; i < situations_.size(); ++i) {
+    Situation* situation = situations_[i].get();
+    if (situation->scope != scope) continue;
+    if (!situation->guards.RunsCode()) {
+      if (situation->guards.Hold()) return situation;
+      continue;
+    }
+    held = situations_[i];
+    if (situation->guards.Hold()) return situation;
   }
   return nullptr;
 }
 
-std::shared_ptr<KnownCall>* KernelCalls::Find(const CallShape& call, Arguments& arguments) noexcept {
+std::shared_ptr<KnownCall>* KernelCalls::Find(const CallShape& call, Arguments& arguments,
+                                              std::shared_ptr<KnownCall>& held) noexcept {
   if (situations_.empty() || call.positional < tensors_) return nullptr;
   PyObject* scope = OptionScopeInForce();
   if (scope == nullptr) [[unlikely]] {
     PyErr_Clear();
     return nullptr;
   }
-  Situation* situation = FindSituation(scope);
+  std::shared_ptr<Situation> kept;
+  Situation* situation = FindSituation(scope, kept);
   Py_DECREF(scope);
   if (situation == nullptr || !arguments.ReadTensors(call.objects, tensors_)) return nullptr;
-  for (std::shared_ptr<KnownCall>& known : situation->calls) {
-    if (known->Serves(call, arguments) && known->guards().Hold()) return &known;
+  for (size_t i = 0; i < situation->calls.size(); ++i) {
+    std::shared_ptr<KnownCall>& known = situation->calls[i];
+    if (!known->Serves(call, arguments)) continue;
+    if (!known->guards().RunsCode() && kept == nullptr) {
+      if (known->guards().Hold()) return &known;
+      continue;
+    }
+    if (kept == nullptr) kept = KeepAlive(situation);
+    held = known;
+    if (held->guards().Hold()) return &held;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<KernelCalls::Situation> KernelCalls::KeepAlive(const Situation* situation) const noexcept {
+  for (const std::shared_ptr<Situation>& each : situations_) {
+    if (each.get() == situation) return each;
   }
   return nullptr;
 }
 
 KernelCalls::Situation* KernelCalls::MakeSituation(PyObject* scope, PyObject* entries,
-                                                   std::unique_ptr<Situation>& oldest) {
-  auto made = std::make_unique<Situation>(scope);
+                                                   std::shared_ptr<Situation>& oldest) {
+  auto made = std::make_shared<Situation>(scope);
   if (!made->guards.Add(entries) || !made->guards.Hold()) return nullptr;
   if (situations_.size() == kMostSituations) {
     oldest = std::move(situations_.front());
@@ -156,9 +180,9 @@ bool KernelCalls::Remember(const CallShape& call, PyObject* scope, PyObject* rem
   if (!known->guards().Add(of_call)) return false;
   if (!known->guards().Hold()) return true;
   // Let go of at the end: that may run Python code, which must find the lists in order.
-  std::unique_ptr<Situation> oldest;
+  std::shared_ptr<Situation> oldest, kept;
   std::shared_ptr<KnownCall> oldest_call;
-  Situation* situation = FindSituation(scope);
+  Situation* situation = FindSituation(scope, kept);
   if (situation == nullptr) situation = MakeSituation(scope, entries, oldest);
   if (situation == nullptr) return PyErr_Occurred() == nullptr;
   tensors_ = static_cast<size_t>(tensors);
@@ -179,7 +203,7 @@ bool KernelCalls::Remember(const CallShape& call, PyObject* scope, PyObject* rem
 }
 
 int KernelCalls::Traverse(visitproc visit, void* arg) const {
-  for (const std::unique_ptr<Situation>& situation : situations_) {
+  for (const std::shared_ptr<Situation>& situation : situations_) {
     Py_VISIT(situation->scope);
     if (const int stop = situation->guards.Traverse(visit, arg); stop != 0) return stop;
     for (const std::shared_ptr<KnownCall>& known : situation->calls) {

@@ -55,16 +55,17 @@ class KnownCall {
 // Bounded; the least recently made go. Owned by a kernel object. Thread rule: with the GIL.
 class KernelCalls {
  public:
-  // The program for a call with `tensors` leading tensors, which are read into `arguments`; null when there is none.
-  // Runs no Python code.
-  std::shared_ptr<KnownCall>* Find(const CallShape& call, Arguments& arguments) noexcept;
+  // The program for a call, whose tensors are read into `arguments`; null when there is none. Points to `held` where
+  // Python code was run to tell.
+  std::shared_ptr<KnownCall>* Find(const CallShape& call, Arguments& arguments,
+                                   std::shared_ptr<KnownCall>& held) noexcept;
   // `scope` was in force during the call. `remembered`: (image, number of tensors, dims, guards of the kernel, guards
   // of this call). False with a Python error.
   bool Remember(const CallShape& call, PyObject* scope, PyObject* remembered);
   int Traverse(visitproc visit, void* arg) const;
   void Clear() noexcept {
     // What is let go of may run Python code, which must find the list in order.
-    const std::vector<std::unique_ptr<Situation>> gone = std::move(situations_);
+    const std::vector<std::shared_ptr<Situation>> gone = std::move(situations_);
     situations_.clear();
   }
 
@@ -79,12 +80,14 @@ class KernelCalls {
     KernelGuards guards;
     std::vector<std::shared_ptr<KnownCall>> calls;
   };
-  Situation* FindSituation(PyObject* scope) noexcept;
+  // Borrowed, or `held` where Python code was run to tell.
+  Situation* FindSituation(PyObject* scope, std::shared_ptr<Situation>& held) noexcept;
+  std::shared_ptr<Situation> KeepAlive(const Situation* situation) const noexcept;
   // Null with a Python error, or when something has changed meanwhile; what goes for it is put into `oldest`.
-  Situation* MakeSituation(PyObject* scope, PyObject* entries, std::unique_ptr<Situation>& oldest);
+  Situation* MakeSituation(PyObject* scope, PyObject* entries, std::shared_ptr<Situation>& oldest);
 
   size_t tensors_ = 0;  // of the kernel; known once a call is
-  std::vector<std::unique_ptr<Situation>> situations_;
+  std::vector<std::shared_ptr<Situation>> situations_;
 };
 
 // The context variable of the option scope in force; None stands for the one where every context starts. Made when the

@@ -212,6 +212,15 @@ bool KernelGuards::FillEntry(PyObject* entry, const char* kind, Guard& guard) {
            guard.defaults != nullptr && guard.key != nullptr;
   }
   if (is("bytes")) return PyBytes_Check(guard.expected);
+  if (is("array")) {
+    guard.kind = Kind::kArray;
+    guard.key = std::exchange(guard.defaults, nullptr);
+    guard.size = static_cast<Py_ssize_t>(arrays_.size());
+    if (guard.key == nullptr || (guard.key != Py_None && !PyBytes_Check(guard.key))) return false;
+    arrays_.emplace_back().Read(holder, guard.key);
+    return true;
+  }
+  calls_ = calls_ || guard.kind == Kind::kCall;
   return is("class") || (is("call") && PyCallable_Check(holder));
 }
 
@@ -240,6 +249,7 @@ bool KernelGuards::Holds(const Guard& guard) const noexcept {
     case Kind::kSlotAt:
       return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(guard.holder) + guard.size) == guard.expected;
     case Kind::kBytes: return SameBytes(guard.holder, guard.expected);
+    case Kind::kArray: return arrays_[guard.size].Holds(guard.holder, guard.expected, guard.key);
     case Kind::kCall: return SameResult(guard.holder, guard.expected);
   }
   return false;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "array_guard.h"
+
 namespace pypto::bindings {
 
 // Made of the list that pypto.frontend.kernels.guards builds: each entry says where an object was found and which it
@@ -31,7 +33,8 @@ class KernelGuards {
   //   ("bases", class, method resolution order, name, qualified name)
   //   ("slot", object, name[, value])
   //   ("bytes", array, bytes)  an object with a contiguous buffer
-  //   ("call", callable, result)  of C code: the result equals this one
+  //   ("array", array, more, fingerprint)  see ArrayGuard
+  //   ("call", callable, result)  the result equals this one
   // False with a Python error.
   bool Add(PyObject* entries);
   // Whether everything is where it was.
@@ -39,6 +42,9 @@ class KernelGuards {
     if (of_dicts_.empty() && others_.empty()) return true;
     return HoldsAll();
   }
+
+  // Whether a look may run Python code, in which the owner can be changed or let go of.
+  bool RunsCode() const noexcept { return calls_; }
 
   int Traverse(visitproc visit, void* arg) const;
   void Clear() noexcept;
@@ -57,15 +63,16 @@ class KernelGuards {
     kSlot,
     kSlotAt,
     kBytes,
+    kArray,
     kCall
   };
   struct Guard {
     Kind kind;
     PyObject* holder;
-    PyObject* key;       // kItem, kSlot; kFunction: the tuple; kDict: values; kBases: qualified name
+    PyObject* key;  // kItem, kSlot; kFunction: the tuple; kDict: values; kBases: qualified name; kArray: fingerprint
     PyObject* expected;  // null: absent
     PyObject* defaults;  // kFunction; kClass: the dict of attributes; kBases: name
-    Py_ssize_t size;     // kSize; kSlotAt: bytes from the start of the object
+    Py_ssize_t size;     // kSize; kSlotAt: bytes from the start of the object; kArray: place in arrays_
   };
   // Of dicts: unchanged as a whole since the last look.
   struct Version {
@@ -85,6 +92,8 @@ class KernelGuards {
   std::vector<Guard> of_dicts_;
   std::vector<Guard> others_;
   std::vector<Version> versions_;
+  std::vector<ArrayGuard> arrays_;
+  bool calls_ = false;
 };
 
 }  // namespace pypto::bindings

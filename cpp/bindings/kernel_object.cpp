@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "callable_object.h"
+#include "fingerprint.h"
 #include "kernel_calls.h"
 #include "registration_handle.h"
 #include "type_maker.h"
@@ -88,7 +89,8 @@ PyObject* RaiseAsOurs(PyObject* object) {
 PyObject* Call(PyObject* object, PyObject* const* objects, size_t flagged_count, PyObject* names) {
   const CallShape call{objects, static_cast<size_t>(PyVectorcall_NARGS(flagged_count)), names};
   Arguments arguments;
-  std::shared_ptr<KnownCall>* known = Object::ContentOf(object).Find(call, arguments);
+  std::shared_ptr<KnownCall> held;
+  std::shared_ptr<KnownCall>* known = Object::ContentOf(object).Find(call, arguments, held);
   PyObject* result = known != nullptr ? CallKnown(object, known, arguments) : CallUnknown(object, call);
   if (result == nullptr) [[unlikely]]
     return RaiseAsOurs(object);
@@ -138,6 +140,17 @@ PyType_Spec spec = Object::Spec("pypto._core.KernelCall", slots);
 
 void bind_kernel_object(nb::module_& module) {
   MakeType(module, spec);
+  module.def(
+      "fingerprint",
+      [](nb::handle buffer) {
+        Py_buffer view;
+        if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+        PyObject* made = MakeFingerprint(view.buf, static_cast<size_t>(view.len));
+        PyBuffer_Release(&view);
+        if (made == nullptr) throw nb::python_error();
+        return nb::steal<nb::bytes>(made);
+      },
+      nb::arg("buffer"), "What tells whether a contiguous buffer holds the same bytes: all of few, a hash of many.");
   option_scope = PyContextVar_New("pypto_options", Py_None);
   if (option_scope == nullptr) throw nb::python_error();
   module.attr("option_scope") = nb::borrow(option_scope);

@@ -464,6 +464,11 @@ class KernelCall:
     @property
     def _known_hits(self) -> int: ...
 
+def fingerprint(buffer: object) -> bytes:
+    """
+    What tells whether a contiguous buffer holds the same bytes: all of few, a hash of many.
+    """
+
 option_scope: ContextVar[OptionScope | None]
 
 class Worker:

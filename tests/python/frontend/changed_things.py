@@ -227,7 +227,7 @@ def put_item(key, value):
 ENUMS = {
     "value of a member": (lambda: enum_of().X, lambda o: o.value, put("_value_", 5)),
     "value through the class": (enum_of, lambda o: o.X.value, lambda o: setattr(o.X, "_value_", 5)),
-    "name": (enum_of, lambda o: len(o.X.name), lambda o: setattr(o.X, "_name_", "XXX")),
+    "name": (enum_of, lambda o: len(o.X.name), lambda o: setattr(o.X, "_name_", "LONGER")),
     "attribute": (lambda: enum_with_attributes().X, lambda o: o.k, put("k", 3)),
     "new attribute": (lambda: enum_of().X, lambda o: getattr(o, "k", 2), put("k", 3)),
     "attribute of the class": (

@@ -4,14 +4,11 @@ changed."""
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import sys
-import zlib
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-_MAX_KEPT_BYTES = 4096  # of larger contents a hash is kept
-_MAX_MARKED_BYTES = 256 << 20
+from pypto import _core
 
 
 class Described(NamedTuple):
@@ -73,9 +70,9 @@ def contents(value: Any, max_bytes: int | None = None) -> Any:
         if max_bytes is not None and not 0 < size_of(value) <= max_bytes:
             return mark_of(value)
         if not is_torch_tensor(value):
-            return kept(value.tobytes())
+            return fingerprint_of(value)
         flat = bytes_of_tensor(value)
-        return mark_of(value) if flat is None else kept(flat.tobytes())
+        return mark_of(value) if flat is None else _core.fingerprint(flat)
 
 
 def size_of(value: Any) -> int:
@@ -95,24 +92,32 @@ def state_of_tensor(tensor: Any) -> tuple[Any, ...]:
 
 
 def mark_of(value: Any) -> bytes | None:
-    """Something that is another one when a large array or tensor has changed; None for others, and for huge ones."""
+    """Something that is another one when a large array or tensor has changed; None for others."""
     if is_torch_tensor(value):
         return None if value.is_inference() else b"%d" % value._version
     numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(value, numpy.ndarray) or value.nbytes > _MAX_MARKED_BYTES:
-        return None
-    held = value if value.flags.c_contiguous and not value.dtype.hasobject else value.tobytes()
-    return b"%d" % zlib.crc32(held)
+    return None if numpy is None or not isinstance(value, numpy.ndarray) else fingerprint_of(value)
+
+
+def fingerprint_of(array: Any) -> bytes:
+    """Of the contents of an array or number of numpy; of objects in it, which ones these are."""
+    is_plain = getattr(array.flags, "c_contiguous", False) and array.dtype.kind in "biufcSVU"
+    return _core.fingerprint(array if is_plain and array.ndim > 0 else array.tobytes())
+
+
+def is_fixed(array: Any) -> bool:
+    """Whether an array of numpy shows memory that nothing can write: that of bytes."""
+    while type(array).__module__ == "numpy":
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return type(array) is bytes
 
 
 def bytes_of_tensor(value: Any) -> Any:
     """An array of the bytes of a tensor of torch, the same memory if it is contiguous; None where there are none."""
     try:
-        return value.detach().contiguous().flatten().view(sys.modules["torch"].uint8).numpy()
+        plain = value.detach().resolve_conj().resolve_neg().contiguous()
+        return plain.flatten().view(sys.modules["torch"].uint8).numpy()
     except (RuntimeError, TypeError):  # not of the host, or of a layout without bytes
         return None
-
-
-def kept(data: bytes) -> bytes:
-    """The bytes, or a hash of many."""
-    return data if len(data) <= _MAX_KEPT_BYTES else hashlib.sha256(data).digest()

@@ -272,7 +272,7 @@ def _is_opaque(value: Any) -> bool:
     if package == "dataclasses":  # what stands for a default that is missing or made
         return not isinstance(value, dataclasses.Field)
     plain = isinstance(value, (*SEQUENCES, dict, set, frozenset, BaseException))
-    return package in ("builtins", "pypto") and not plain
+    return package in ("builtins", "pypto", "_thread") and not plain
 
 
 def is_user_class(value: type) -> bool:
@@ -302,7 +302,7 @@ def value_key(value: Any) -> Any:
 
 
 def is_seen_whole(kind: type) -> bool:
-    """Whether contents, `__dict__` and `__slots__` are all that objects of a class hold: no base is another one of C."""
+    """Whether contents, `__dict__` and `__slots__` are all that objects of a class hold: no other base is of C."""
     bases = [base for base in kind.__mro__ if base is not object and base not in _WHOLE]
     made_in_c = types.BuiltinFunctionType
     return all(base.__flags__ & _HEAP_TYPE and not isinstance(vars(base).get("__new__"), made_in_c) for base in bases)

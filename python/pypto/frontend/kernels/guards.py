@@ -18,7 +18,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from pypto.frontend.kernels import captures, reading
-from pypto.frontend.kernels.arrays import bytes_of_tensor, described, is_array, is_numpy_array, is_torch_tensor, kept
+from pypto.frontend.kernels.arrays import (
+    described,
+    fingerprint_of,
+    is_array,
+    is_fixed,
+    is_numpy_array,
+    is_torch_tensor,
+    state_of_tensor,
+)
 from pypto.frontend.kernels.options import KernelOptions
 from pypto.frontend.kernels.tensor_reads import Reads
 from pypto.frontend.objects import definitions
@@ -28,7 +36,6 @@ from pypto.frontend.objects.plainly import NO_ATTRIBUTES, attributes_in, names_o
 
 _MAX_GUARDS = 4096
 _MAX_ELEMENTS = 100_000  # of a list
-_MAX_BYTES = 64 << 20  # of an array, of which a copy is kept
 _STANDING = (types.MethodType, staticmethod, classmethod, property, types.DynamicClassAttribute)
 _BUFFERS = (bytearray, array.array, memoryview)
 _OF_FIELDS = ("default", "default_factory")  # the slots of a field of a dataclass that count
@@ -37,6 +44,26 @@ _IMMUTABLE = (operator.itemgetter, operator.attrgetter, operator.methodcaller)  
 _CACHED: type = type(functools.cache(lambda: None))
 _CONTAINERS = frozenset({tuple, list, dict, set, frozenset, collections.defaultdict, collections.OrderedDict})
 _TUPLE_GETTER: type = type(vars(collections.namedtuple("_Named", "field"))["field"])  # noqa: PYI024
+
+
+def _is_plain_tensor(tensor: Any) -> bool:
+    """Whether the core sees what describes a tensor, and its memory: one of the host whose memory is what it holds."""
+    torch = sys.modules["torch"]
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided:
+        return False
+    changed_as_read = tensor.is_conj() or tensor.is_neg() or tensor.is_quantized
+    return tensor.device.type == "cpu" and not changed_as_read and tensor.dtype not in _unseen_dtypes()
+
+
+@functools.cache
+def _unseen_dtypes() -> frozenset[Any]:
+    """Of torch, which its DLPack does not know."""
+    torch = sys.modules["torch"]
+    known = (
+        "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool complex64 complex128"
+    )
+    seen = {getattr(torch, name) for name in known.split()}
+    return frozenset(each for each in vars(torch).values() if isinstance(each, torch.dtype) and each not in seen)
 
 
 class Guards:
@@ -72,7 +99,7 @@ class Guards:
             if not self._named(function, (name,), value, reading.paths_from(function, name)):
                 return False
         paths = reading.global_paths(function)
-        if reading.random_generators(function):
+        if not all(self._by_key(generator) for _, generator in reading.random_generators(function)):
             return False
         if not all(self._path(function, function.__globals__, path, 0) for path in paths):
             return False
@@ -163,8 +190,8 @@ class Guards:
         if kind in _IMMUTABLE:
             return self._value(value.__reduce__()[1])
         if kind in _BUFFERS or is_flat(kind):
-            if kind is memoryview and not (value.c_contiguous and value.nbytes <= _MAX_BYTES):
-                return False
+            if kind is memoryview and not value.c_contiguous:
+                return self._by_key(value)
             self.entries.append(("bytes", value, bytes(value)))
             return kind in _BUFFERS or self._object(value)
         if kind is collections.deque:
@@ -180,14 +207,16 @@ class Guards:
             return all(self._value(part) for part in made_by)
         if kind is types.MappingProxyType or kind in VIEWS:
             return all(self._value(part) for part in gc.get_referents(value))
-        if captures.state_of(value) is not None or captures.is_unseen(value):
+        if captures.is_unseen(value):
             return False
+        if captures.state_of(value) is not None or isinstance(value, BaseException):
+            return self._by_key(value)
         is_plain = isinstance(value, int | float | str | bytes) and captures.is_user_class(kind)
         is_torchs = kind.__module__.partition(".")[0] == "torch" and bool(attributes_in(value))
         is_whole_object = captures.is_user_object(value) and captures.is_seen_whole(kind)
         if is_whole_object or kind in (types.SimpleNamespace, _CACHED) or is_plain or is_torchs:
             return self._object(value)
-        return kind is _TUPLE_GETTER or captures.is_compared_by_identity(value)
+        return kind is _TUPLE_GETTER or captures.is_compared_by_identity(value) or self._by_key(value)
 
     def _container(self, value: Any) -> bool:
         """The elements of a container of Python."""
@@ -252,57 +281,51 @@ class Guards:
         if parts is not None:
             self.entries += [("dict", names, tuple(names), tuple(names.values())) for names in attributes]
             return all(self._value(part) for part in parts)
-        if isinstance(value, BaseException):  # its arguments are neither
-            return False
         return self._value(type(value)) and all(self._dict(names) for names in attributes)
+
+    def _by_key(self, value: Any) -> bool:
+        """What the core cannot compare by itself: it asks for the key of the value at each call."""
+        asked = functools.partial(captures.value_key, value)
+        known = asked()
+        self.entries.append(("call", asked, known))
+        return bool(asked() == known)  # not of what is equal to nothing
 
     def _description(self, value: Any) -> bool:
         """All of an array or tensor but its contents."""
-        if not is_torch_tensor(value):
-            names = ("shape", "strides", "dtype")
-            self.entries += [("call", functools.partial(getattr, value, name), getattr(value, name)) for name in names]
+        if is_numpy_array(value):
+            return self._numpy(value, None)
+        if _is_plain_tensor(value):
+            self.entries.append(("array", value, None, None))
             return True
         known = described(value)
-        if known.strides is None:
-            return False
         kept_as = functools.partial(operator.attrgetter("shape", "dtype"), value)
-        self.entries += [("call", each, each()) for each in (kept_as, value.stride)]
+        self.entries += [("call", each, each()) for each in (kept_as, value.stride) if known.strides is not None]
+        return known.strides is not None
+
+    def _numpy(self, value: Any, held: bytes | None) -> bool:
+        """What describes an array, and what tells what it holds, where that counts; a number of numpy never changes."""
+        if isinstance(value, sys.modules["numpy"].ndarray):
+            self.entries.append(("array", value, value.dtype, held))
         return True
 
     def _array(self, value: Any) -> bool:
         """An array with its contents; of a tensor of torch these count where they were read: see `watch_contents`."""
         if is_torch_tensor(value):
             return self._description(value) and self._dict(vars(value))
-        if type(value).__module__ != "numpy" or not is_numpy_array(value) or value.dtype.hasobject:
-            return False
-        if value.nbytes > _MAX_BYTES or not value.flags.c_contiguous:
-            return False
-        self.entries.append(("bytes", value, value.tobytes()))
-        return self._description(value)
+        is_plain = type(value).__module__ == "numpy" and value.dtype.kind in "biufcSVU"
+        if not is_plain or not value.flags.c_contiguous:
+            return self._by_key(value)
+        return self._numpy(value, None if is_fixed(value) else fingerprint_of(value))
 
-    def watch_contents(self, reads: Reads) -> bool:
+    def watch_contents(self, reads: Reads) -> None:
         """What was read of tensors of torch: their bytes, or the version that torch counts of those of a device."""
         for tensor, held in reads:
-            if tensor.is_inference():
-                return False
             bits, requires_grad, is_leaf, gradient = held
-            if gradient is not None:
-                return False
-            name, none = ("grad", None) if is_leaf else ("retains_grad", False)
-            autograd = functools.partial(operator.attrgetter("requires_grad", "is_leaf", name), tensor)
-            self.entries.append(("call", autograd, (requires_grad, is_leaf, none)))
-            self.entries.append(("call", tensor.data_ptr, tensor.data_ptr()))
-            if tensor.device.type != "cpu":
-                self.entries.append(("call", functools.partial(getattr, tensor, "_version"), int(bits)))
-                continue
-            flat = bytes_of_tensor(tensor) if tensor.is_contiguous() else None
-            if flat is None or flat.nbytes > _MAX_BYTES:
-                return False
-            data = flat.tobytes()
-            if kept(data) != bits:  # changed since
-                return False
-            self.entries.append(("bytes", flat, data))
-        return True
+            if _is_plain_tensor(tensor) and tensor.is_contiguous() and gradient is None:
+                third = None if is_leaf else False  # no gradient, and none is kept
+                self.entries.append(("array", tensor, (requires_grad, is_leaf, third), bits))
+            else:
+                self.entries.append(("call", functools.partial(state_of_tensor, tensor), held))
 
     def _dict(self, value: dict[Any, Any]) -> bool:
         if len(value) > _MAX_GUARDS:

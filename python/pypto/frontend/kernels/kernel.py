@@ -223,8 +223,9 @@ class JitKernel(_core.KernelCall):
         if settings.tolerance is not None:
             verify.check(runtime, image, tensors, settings.tolerance)
             return None
-        if not watched or not of_call.watch_contents(reads):
+        if not watched:
             return None
+        of_call.watch_contents(reads)
         dims = tuple(tuple(dim if isinstance(dim, int) else None for dim in tensor.dims) for tensor in bound)
         return image, len(tensors), dims, guards.entries, of_call.entries
 

@@ -1,0 +1,202 @@
+"""Memory that kernels capture: fingerprints of it, arrays of any size, and calls while other threads change things."""
+
+import dataclasses
+import enum
+import threading
+import time
+import weakref
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import torch
+from test_changes_are_noticed import kernel_of, result
+
+import pypto
+from pypto import _core
+from pypto.frontend.kernels.arrays import mark_of
+
+FP32, T = pypto.DT_FP32, pypto.Tensor
+SIZES = [0, 1, 7, 63, 64, 65, 4095, 4096, 4097, 4160, 10007, 65536]
+
+
+@hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+@hypothesis.given(st.sampled_from(SIZES), st.integers(0, 2**31), st.integers(1, 255), st.integers(0, 99))
+def test_any_byte_counts(size, place, change, seed):
+    data = bytearray(np.random.default_rng(seed).bytes(size))
+    before = _core.fingerprint(data)
+    assert before == _core.fingerprint(bytes(data))
+    assert len(before) == (1 + size if size <= 4096 else 73)
+    if size:
+        data[place % size] ^= change
+        assert _core.fingerprint(data) != before
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_the_number_of_bytes_counts(size):
+    zeros = [_core.fingerprint(bytes(size + more)) for more in (0, 1, 64)]
+    assert len(set(zeros)) == 3
+
+
+def test_words_that_change_places_count():
+    data = np.arange(5000, dtype=np.uint64)
+    prints = {_core.fingerprint(data)}
+    for distance in (1, 8, 64):
+        swapped = data.copy()
+        swapped[[100, 100 + distance]] = swapped[[100 + distance, 100]]
+        prints.add(_core.fingerprint(swapped))
+    assert len(prints) == 4
+
+
+def test_what_has_no_bytes_in_a_row_is_refused():
+    with pytest.raises(BufferError):
+        _core.fingerprint(memoryview(bytes(100))[::2])
+    with pytest.raises(TypeError):
+        _core.fingerprint("text")
+
+
+@pytest.mark.parametrize("mebibytes", [1, 9])
+@pytest.mark.parametrize("made", [lambda array: array, torch.from_numpy], ids=["numpy", "torch"])
+def test_the_last_cell_of_a_large_array(mebibytes, made):
+    """A copy is kept of small ones, and a hash of large ones."""
+    array = np.zeros(mebibytes << 18, np.float32)
+    held = made(array)
+    kernel = kernel_of(lambda held: float(held[-1]), held)
+    assert result(kernel) == result(kernel) == 0
+    array[-1] = 3
+    assert result(kernel) == result(kernel) == 3
+    array[0] = 3
+    assert result(kernel) == 3
+    assert kernel.cache_info().misses == 3
+    assert kernel._known_hits == 2
+
+
+def test_arrays_of_any_size_have_a_mark():
+    huge = np.zeros(300 << 20, np.int8)
+    before = mark_of(huge)
+    huge[-1] = 1
+    assert mark_of(huge) != before
+
+
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[D]", "S3", "U2", "c16", "?", "f2", ">i4", "O", "i4,f4", "V5"])
+def test_arrays_of_all_kinds(dtype):
+    held = np.zeros(3, dtype)
+    kernel = kernel_of(lambda held: held.tobytes().count(0) if held.dtype != object else len(held), held)
+    first = result(kernel)
+    assert result(kernel) == first
+    assert (kernel.cache_info().misses, kernel._known_hits) == (1, 1)
+    if dtype != "O":
+        held.view(np.uint8)[...] = 7
+        assert result(kernel) == 0
+
+
+def test_numbers_of_numpy_and_memory_of_bytes_never_change():
+    fixed = np.frombuffer(bytes(1 << 20), np.float32)
+    kernel = kernel_of(lambda held: held[0] + float(held[1][5]), [np.float32(2), fixed])
+    assert result(kernel) == result(kernel) == 2
+    assert kernel._known_hits == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.float8_e4m3fn, torch.bool, torch.float64])
+@pytest.mark.parametrize("change", [lambda t: t.T, lambda t: t[1:], lambda t: t.conj(), lambda t: t])
+def test_tensors_of_all_kinds(dtype, change):
+    held = change(torch.zeros(2, 2).to(dtype))
+    kernel = kernel_of(lambda held: held.flatten()[-1].to(torch.complex64).real.item(), held)
+    assert result(kernel) == result(kernel) == 0
+    held.data.fill_(1)
+    assert result(kernel) == result(kernel) == 1
+    assert (kernel.cache_info().misses, kernel._known_hits) == (2, 2)
+
+
+def test_tensors_of_inference_mode():
+    with torch.inference_mode():
+        held = torch.zeros(2)
+    kernel = kernel_of(lambda held: float(held[0]), held)
+    assert result(kernel) == result(kernel) == 0
+    with torch.inference_mode():
+        held.fill_(1)
+    assert result(kernel) == 1
+
+
+def test_shapes_are_seen_where_contents_do_not_count():
+    held = torch.zeros(2, 3)
+    kernel = kernel_of(lambda held: held.shape[0] * 10 + held.stride(0), held)
+    assert result(kernel) == result(kernel) == 23
+    held.data.fill_(1)
+    assert result(kernel) == 23
+    assert (kernel.cache_info().misses, kernel._known_hits) == (1, 2)
+    held.data = torch.zeros(3, 2).T
+    assert result(kernel) == 21
+    assert kernel.cache_info().misses == 2
+
+
+def _for_a_while(actions, seconds=1.0):
+    """Each action again and again, in a thread of its own."""
+    failures, end = [], time.monotonic() + seconds
+
+    def repeat(action):
+        try:
+            while time.monotonic() < end:
+                action()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=repeat, args=(action,)) for action in actions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+class Held:
+    number = 1
+
+
+@pytest.mark.parametrize("seen_by", ["the core", "Python"])
+def test_threads_call_while_another_changes_what_is_captured(seen_by):
+    """Each call gives a number that was there while it ran."""
+    held = Held()
+    reference = held if seen_by == "the core" else weakref.ref(held)
+    read = (lambda of: of.number) if seen_by == "the core" else (lambda of: of().number)
+    kernel = kernel_of(read, reference)
+    turn = iter(range(10**9))
+
+    def call():
+        least = held.number
+        got = result(kernel)
+        assert least <= got <= held.number
+
+    def change():
+        held.number = next(turn) // 3 + 1
+        time.sleep(0.01)
+
+    _for_a_while([call, call, call, change, kernel.cache_clear])
+    assert result(kernel) == held.number
+
+
+class Kind(enum.Enum):
+    PLAIN, OTHER = 1, 2
+
+
+@dataclasses.dataclass
+class Part:
+    size: int = 4
+    kind: Kind = Kind.PLAIN
+    sizes: list = dataclasses.field(default_factory=lambda: [1, 2])
+    named: dict = dataclasses.field(default_factory=lambda: {"a": 1.0})
+
+
+def test_a_layer_with_many_parts_is_watched_by_the_core():
+    parts = [Part() for _ in range(12)]
+    layer = torch.nn.Linear(4, 4)
+    lock = threading.Lock()
+    kernel = kernel_of(
+        lambda held: sum(p.size + p.sizes[0] + p.named["a"] + p.kind.value for p in held[0]) + held[1].in_features,
+        (parts, layer, lock),
+    )
+    assert result(kernel) == result(kernel) == 12 * 7 + 4
+    assert kernel._known_hits == 1
+    parts[7].named["a"] = 2.0
+    assert result(kernel) == 12 * 7 + 5
