@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <unordered_map>
 
 #include "fingerprint.h"
 #include "host_tensor.h"
@@ -72,6 +74,22 @@ bool IsContiguous(const std::vector<int64_t>& extents, const std::vector<int64_t
   return true;
 }
 
+using Copy = std::shared_ptr<const std::vector<unsigned char>>;
+
+// That of the same contents, if a guard holds one: the calls of a kernel that captured an array share it.
+Copy CopyOf(const void* data, size_t bytes, PyObject* fingerprint) {
+  static auto& copies = *new std::unordered_map<std::string, Copy::weak_type>;
+  std::erase_if(copies, [](const auto& each) { return each.second.expired(); });
+  Copy::weak_type& known = copies[{PyBytes_AS_STRING(fingerprint), static_cast<size_t>(PyBytes_GET_SIZE(fingerprint))}];
+  Copy copy = known.lock();
+  if (copy == nullptr) {
+    const auto* begin = static_cast<const unsigned char*>(data);
+    copy = std::make_shared<const std::vector<unsigned char>>(begin, begin + bytes);
+    known = copy;
+  }
+  return copy;
+}
+
 }  // namespace
 
 void ArrayGuard::ReadTensor(const dlpack::Tensor& tensor) {
@@ -97,13 +115,12 @@ void ArrayGuard::ReadBuffer(const Py_buffer& buffer) {
 void ArrayGuard::Keep(const void* data, PyObject* fingerprint) {
   if (fingerprint == Py_None || !contiguous_ || bytes_ <= kMostInFingerprint || bytes_ > kMostCopied) return;
   if (!HasFingerprint(data, bytes_, fingerprint)) return;
-  const auto* begin = static_cast<const unsigned char*>(data);
-  kept_.assign(begin, begin + bytes_);
+  kept_ = CopyOf(data, bytes_, fingerprint);
 }
 
 bool ArrayGuard::Contains(const void* data, PyObject* fingerprint) const noexcept {
-  if (kept_.empty()) return HasFingerprint(data, bytes_, fingerprint);
-  return std::memcmp(data, kept_.data(), bytes_) == 0;
+  if (kept_ == nullptr) return HasFingerprint(data, bytes_, fingerprint);
+  return std::memcmp(data, kept_->data(), bytes_) == 0;
 }
 
 void ArrayGuard::Read(PyObject* array, PyObject* fingerprint) noexcept {

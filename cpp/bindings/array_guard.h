@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "dlpack_abi.h"
@@ -15,8 +16,8 @@ namespace pypto::bindings {
 class ArrayGuard {
  public:
   // Reads what the object is now. One that shows no memory here never holds: a tensor of torch of another class or
-  // layout. Of contents that have the fingerprint a copy is kept if they are not large: comparing is faster than
-  // hashing.
+  // layout. Of contents that have the fingerprint a copy is kept if they are not large, one for all guards: comparing
+  // is faster than hashing.
   void Read(PyObject* array, PyObject* fingerprint) noexcept;
 
   // Whether the object still has this dtype, shape and strides. `more`: the dtype of an array of numpy, which is
@@ -41,7 +42,7 @@ class ArrayGuard {
   size_t bytes_ = 0;
   std::vector<int64_t> extents_;
   std::vector<int64_t> strides_;
-  std::vector<unsigned char> kept_;  // empty: the fingerprint tells
+  std::shared_ptr<const std::vector<unsigned char>> kept_;  // null: the fingerprint tells
 };
 
 }  // namespace pypto::bindings

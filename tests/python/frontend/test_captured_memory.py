@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import resource
 import threading
 import time
 import weakref
@@ -200,3 +201,26 @@ def test_a_layer_with_many_parts_is_watched_by_the_core():
     assert kernel._known_hits == 1
     parts[7].named["a"] = 2.0
     assert result(kernel) == 12 * 7 + 5
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def test_calls_share_the_copy_of_an_array():
+    held = np.ones(2 << 20, np.float32)
+
+    @pypto.frontend.jit
+    def kernel(x: T([4], FP32), out: T([4], FP32), times: int):
+        out[:] = x * float(held[-1]) * float(times)
+
+    x, out = torch.ones(4), torch.empty(4)
+    kernel(x, out, 1)
+    before = resident_bytes()
+    for times in range(2, 32):
+        kernel(x, out, times)
+        kernel(x, out, times)
+        assert out.tolist() == [times] * 4
+    assert kernel._known_hits == 30
+    assert resident_bytes() - before < 4 * held.nbytes

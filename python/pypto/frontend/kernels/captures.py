@@ -150,7 +150,7 @@ class Keys:
         if isinstance(value, BaseException):
             return (found, tuple(slots), self.of(value.args))
         shows_all = is_seen_whole(type(value)) and (found or slots or is_user_class(type(value)))
-        if shows_all or isinstance(value, (*_WHOLE, enum.Enum)):
+        if shows_all or isinstance(value, (*_WHOLE, enum.Enum)) or is_numpy_array(value):
             return (found, tuple(slots))
         return (found, tuple(slots), self._made_of(value))
 
