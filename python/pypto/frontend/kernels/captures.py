@@ -14,6 +14,7 @@ import types
 import weakref
 from typing import Any
 
+from pypto import _core
 from pypto.frontend.kernels.arrays import Described, contents, described, is_numpy_array, is_torch_tensor
 from pypto.frontend.kernels.reading import (
     captured_values,
@@ -127,6 +128,8 @@ class Keys:
         if isinstance(value, _PLAIN):
             plain: Any = next(kind for kind in reversed(type(value).__mro__) if kind in _PLAIN)
             return repr(plain(value))
+        if isinstance(value, bytearray):
+            return _core.fingerprint(value)
         if isinstance(value, SEQUENCES):
             return tuple(self.of(element) for element in plainly(value))
         if isinstance(value, dict):
