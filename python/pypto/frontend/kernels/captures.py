@@ -26,7 +26,7 @@ from pypto.frontend.kernels.reading import (
 )
 from pypto.frontend.kernels.tensor_reads import contents_of
 from pypto.frontend.objects.definitions import slots_of
-from pypto.frontend.objects.hidden import has_pointers, hidden_in, know_packages
+from pypto.frontend.objects.hidden import has_pointers, hidden_in, is_generator, know_packages
 from pypto.frontend.objects.parts import VIEWS, parts_of
 from pypto.frontend.objects.plainly import SEQUENCES, attributes_in, names_of_class, plainly, slot_of
 from pypto.frontend.tracing import helpers
@@ -79,6 +79,7 @@ class Keys:
     def __init__(self) -> None:
         know_packages()
         self.tensors: dict[int, Any] = {}  # of torch, by id
+        self.generators: dict[int, Any] = {}  # of random numbers, by id
         self._known: dict[
             int, tuple[Any, int]
         ] = {}  # by id, with the position; an object is held: its id stays its own
@@ -117,6 +118,8 @@ class Keys:
             return SameObject(object())
         state = state_of(value)
         if state is not None:
+            if is_generator(type(value)):
+                self.generators[id(value)] = value
             held = tuple((self.of(key), self.of(part)) for key, part in state)
             return (SameObject(value), held, self._items(attributes_in(value)))
         if _is_opaque(value):

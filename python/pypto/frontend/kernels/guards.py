@@ -101,6 +101,8 @@ class Guards:
         paths = reading.global_paths(function)
         if not all(self._by_key(generator) for _, generator in reading.random_generators(function)):
             return False
+        for _, dtype in reading.default_dtypes(function):
+            self.entries.append(("call", sys.modules["torch"].get_default_dtype, dtype))
         if not all(self._path(function, function.__globals__, path, 0) for path in paths):
             return False
         if reading.reading_of(function).by_text and not self._namespace(function.__globals__):

@@ -18,7 +18,7 @@ from pypto.frontend.kernels.guards import Guards
 from pypto.frontend.kernels.options import GROUPS, KernelOptions
 from pypto.frontend.kernels.recording import Recording
 from pypto.frontend.kernels.signature import Signature, is_tensor_argument, names_around
-from pypto.frontend.kernels.tensor_reads import Reads, TensorReads, contents_of
+from pypto.frontend.kernels.tensor_reads import Draws, Reads, TensorReads, contents_of, draw_again, drawn_since
 from pypto.frontend.kernels.verify_prints import PrintSite
 from pypto.frontend.rewriting.source import def_place
 from pypto.frontend.tracing import trace_kernel
@@ -146,8 +146,9 @@ class JitKernel(_core.KernelCall):
             self._prepared = trace_kernel.prepare(self.function, self.signature)
         return self._prepared
 
-    def _image(self, request: Request, platform: str) -> tuple[Any, list[PrintSite], Reads]:
-        """The image, the places of prints, and the captured tensors whose contents are part of it, with these."""
+    def _image(self, request: Request, platform: str) -> tuple[Any, list[PrintSite], Reads, Draws]:
+        """The image, the places of prints, the captured tensors whose contents are part of it, with these, and the
+        generators that it has drawn of."""
         with self._lock:
             keys, of_scalars = Keys(), Keys()
             scalars = tuple((name, of_scalars.of(request.constants[name])) for name in sorted(request.constants))
@@ -156,25 +157,28 @@ class JitKernel(_core.KernelCall):
                 request.settings.key, request.prints,
             )  # fmt: skip
             reads = contents_of(self._reads.get(key, ()))
-            known: tuple[Any, list[PrintSite]] | None = self._cache.get((key, _contents_in(reads)))
+            known: tuple[Any, list[PrintSite], Draws] | None = self._cache.get((key, _contents_in(reads)))
             if known is not None:
                 self._hits += 1
                 self._cache.move_to_end((key, _contents_in(reads)))
-                return (*known, reads)
+                draw_again(known[2])
+                return (*known[:2], reads, known[2])
             self._misses += 1
             watcher = TensorReads(keys.tensors | of_scalars.tensors)
+            generators = contents_of((keys.generators | of_scalars.generators).values())
             with watcher.watching():
-                made = self._read_or_compile(request, platform)
+                image, sites = self._read_or_compile(request, platform, watcher)
             reads = watcher.found(reads)
-            self._reads[key] = tuple(tensor for tensor, _ in reads)
-            self._cache[key, _contents_in(reads)] = made
+            draws = drawn_since((*generators, *(each for each in reads if each[0] in watcher.draws())))
+            self._reads[key] = tuple(read for read, _ in reads)
+            self._cache[key, _contents_in(reads)] = (image, sites, draws)
             while len(self._cache) > MAX_CACHED:
                 (old, _), _ = self._cache.popitem(last=False)
                 self._reads.pop(old, None)
                 self._forget_calls()
-            return (*made, reads)
+            return image, sites, reads, draws
 
-    def _read_or_compile(self, request: Request, platform: str) -> tuple[Any, list[PrintSite]]:
+    def _read_or_compile(self, request: Request, platform: str, watcher: TensorReads) -> tuple[Any, list[PrintSite]]:
         """The image from the folder of images, if there is one and it holds it; else made, and kept there."""
         tensors = [(bound.name, bound.dtype, bound.dims) for bound in request.tensors]
         scalars = [(name, request.constants[name]) for name in sorted(request.constants)]
@@ -187,7 +191,7 @@ class JitKernel(_core.KernelCall):
         if image is None:
             image, sites = self._prepare().compile(request, platform)
             image_cache.count("compiled")
-            if entry is not None:
+            if entry is not None and not watcher.draws():
                 entry.write(image)
         return image, sites
 
@@ -214,7 +218,7 @@ class JitKernel(_core.KernelCall):
         watched = self._watch(guards, of_call, constants)
         settings = self.options.in_force()
         request = Request(bound, constants, (), settings, prints=settings.tolerance is not None)
-        image, sites, reads = self._image(request, self.platform)
+        image, sites, reads, draws = self._image(request, self.platform)
         runtime = _package().runtime
         outputs = runtime.outputs_behind(image, len(tensors)) if sites else []
         runtime.dispatch_kernel(image, (*tensors, *outputs))
@@ -223,7 +227,7 @@ class JitKernel(_core.KernelCall):
         if settings.tolerance is not None:
             verify.check(runtime, image, tensors, settings.tolerance)
             return None
-        if not watched:
+        if not watched or draws:
             return None
         of_call.watch_contents(reads)
         dims = tuple(tuple(dim if isinstance(dim, int) else None for dim in tensor.dims) for tensor in bound)

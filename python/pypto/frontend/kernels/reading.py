@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import functools
 import importlib.util
 import os
@@ -15,7 +16,6 @@ from typing import Any, NamedTuple
 from pypto.frontend.kernels.arrays import described, is_array
 from pypto.frontend.objects.definitions import is_library_name
 from pypto.frontend.objects.hidden import generators_of
-from pypto.frontend.rewriting.code_objects import global_names
 from pypto.frontend.rewriting.source import NoSourceError, read_source
 
 _MAX_SOURCES = 1024
@@ -26,6 +26,9 @@ _DESCRIBING = frozenset(
 )  # fmt: skip
 _BY_TEXT = frozenset({"globals", "eval", "exec"})  # built-in functions that find any global
 _MODULES = frozenset({"modules", "import_module", "__import__"})  # names that find modules by text
+
+_BEGINNING = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"})
+_GOING_ON = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 _EMPTY = types.CellType()
 
@@ -65,13 +68,27 @@ def reading_of(function: types.FunctionType) -> Reading:
     try:
         source = read_source(function)
     except NoSourceError:
-        names = sorted(global_names(function.__code__))
-        paths = tuple((name,) for name in names)
-        made = Reading(function.__code__, paths, frozenset(), (), not _BY_TEXT.isdisjoint(names), ())
+        paths = _paths_in(function.__code__)
+        by_text = any(path[0] in _BY_TEXT for path in paths)
+        made = Reading(function.__code__, tuple(sorted(paths)), frozenset(), (), by_text, ())
     else:
         made = _read(source.text, source.tree.body, function.__globals__.get("__package__"))
     _readings[key] = made
     return made
+
+
+def _paths_in(code: types.CodeType) -> set[Path]:
+    """The dotted names in a code object and in the functions, lambdas and comprehensions in it."""
+    found: set[Path] = set()
+    path: Path = ()
+    for each in dis.get_instructions(code):
+        if path and each.opname in _GOING_ON:
+            path = (*path, str(each.argval))
+            continue
+        found.add(path)
+        path = (str(each.argval),) if each.opname in _BEGINNING else ()
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return found.union({path}, *map(_paths_in, inner)) - {()}
 
 
 def _read(text: str, body: list[ast.stmt], package: str | None) -> Reading:
@@ -194,17 +211,35 @@ def captured_values(function: types.FunctionType) -> list[tuple[str, Any]]:
     if reading_of(function).by_text:
         values += namespace(function.__globals__).items()
     values += [(module.__name__, module) for module in modules_by_text(function)]
-    return values + _imported_values(function) + random_generators(function)
+    return values + _imported_values(function) + random_generators(function) + default_dtypes(function)
+
+
+def _held_by_name(function: types.FunctionType) -> dict[str, Any]:
+    """What the captured variables and the globals of a function hold that its dotted names begin with."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    held = {name: cell.cell_contents for name, cell in cells.items() if cell != _EMPTY}
+    named = {path[0] for path in global_paths(function)}
+    return {**{name: function.__globals__.get(name) for name in named}, **held}
 
 
 def random_generators(function: types.FunctionType) -> list[tuple[str, Any]]:
     """The generators of random numbers of the modules whose functions the source names."""
     found: dict[str, Any] = {}
-    for name, *rest in global_paths(function):
-        value = function.__globals__.get(name)
+    held = _held_by_name(function)
+    for name, *rest in reading_of(function).paths:
+        value = held.get(name)
         if isinstance(value, types.ModuleType) or type(value) is types.BuiltinFunctionType:
             found.update(generators_of([(name, value)], rest))
     return list(found.items())
+
+
+def default_dtypes(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """The default dtype of torch where the source names functions of it."""
+    torch: Any = sys.modules.get("torch")
+    modules = {name for name, value in _held_by_name(function).items() if torch is not None and value is torch}
+    named = [path[1] for path in reading_of(function).paths if len(path) > 1 and path[0] in modules]
+    calls = any(callable(each) and not isinstance(each, type) for each in (vars(torch).get(name) for name in named))
+    return [("the default dtype of torch", torch.get_default_dtype())] if calls else []
 
 
 def namespace(names: dict[str, Any]) -> dict[str, Any]:

@@ -1,17 +1,22 @@
-"""Which of the captured tensors of torch a trace reads numbers of: the contents of all others are never compared."""
+"""Which of the captured tensors of torch a trace reads numbers of: the contents of all others are never compared.
+
+And whether it draws numbers of torch's own generator: with those of libraries it may do so by no name that it holds.
+"""
 # ruff: noqa: D105, D107
 
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pypto.frontend.kernels.arrays import is_torch_tensor, state_of_tensor, unseen
+from pypto.frontend.objects.hidden import hidden_in, know_packages
 
-Reads = tuple[tuple[Any, Any], ...]  # tensors, and their contents when they were read first
+Reads = tuple[tuple[Any, Any], ...]  # tensors, and their contents when they were read first; torch's generator
 
 _GETTERS = (
     "shape", "dtype", "ndim", "device", "itemsize", "nbytes", "layout", "is_sparse", "is_quantized", "is_nested",
@@ -58,6 +63,28 @@ def _mode() -> Any:
 
 
 @functools.cache
+def _drawing_mode() -> Any:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    torch: Any = sys.modules["torch"]
+
+    class Mode(TorchDispatchMode):  # type: ignore[misc]
+        """Sees every operation of torch that draws numbers while a kernel is traced, by this thread."""
+
+        def __init__(self, reads: TensorReads) -> None:
+            super().__init__()
+            self.reads = reads
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if torch.Tag.nondeterministic_seeded in func.tags and kwargs.get("generator") is None:
+                self.reads.note(torch.default_generator)
+            return func(*args, **kwargs)
+
+    return Mode
+
+
+@functools.cache
 def _runs_code_of_its_own(kind: Any) -> bool:
     """Whether a class of tensors has a `__torch_function__`, in which the mode does not see what is called."""
     torch = sys.modules["torch"]
@@ -87,7 +114,7 @@ class TensorReads:
         """Notes the captured tensors among the arguments of a function; all when one may run code of the user."""
         for value in arguments:
             if id(value) in self._captured:
-                self._note(value)
+                self.note(value)
             elif is_torch_tensor(value):
                 self._see_shared(value)
             elif type(value) in _HOLDERS:
@@ -103,16 +130,17 @@ class TensorReads:
                     self._in_memory.setdefault(_memory_of(tensor), []).append(tensor)
             memory = _memory_of(view)
         for tensor in self._in_memory.get(memory, ()) if memory else ():
-            self._note(tensor)
+            self.note(tensor)
 
     def see_all(self) -> None:
         """Notes all captured tensors."""
         for tensor in self._captured.values():
-            self._note(tensor)
+            self.note(tensor)
 
-    def _note(self, tensor: Any) -> None:
-        if id(tensor) not in self._read:
-            self._read[id(tensor)] = (tensor, state_of_tensor(tensor))
+    def note(self, read: Any) -> None:
+        """Keeps what a tensor or generator holds where it is read first."""
+        if id(read) not in self._read:
+            self._read[id(read)] = (read, state_of(read))
 
     def found(self, before: Reads) -> Reads:
         """The tensors that were read before or now, with what they held."""
@@ -121,13 +149,63 @@ class TensorReads:
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """While a kernel is traced."""
-        if not self._captured:
+        if "torch" not in sys.modules:
             yield
             return
-        with _mode()(self):
-            yield
+        token = _watching.set(self)
+        try:
+            with _drawing_mode()(self), _mode()(self) if self._captured else contextlib.nullcontext():
+                yield
+        finally:
+            _watching.reset(token)
+
+    def give_back_draws(self) -> None:
+        """Before another trace: numbers that the last one has drawn are drawn again."""
+        for generator in self.draws():
+            _, state = self._read.pop(id(generator))
+            draw_again(((generator, state),))
+
+    def draws(self) -> list[Any]:
+        """Torch's generator where numbers were drawn of it."""
+        return [read for read, _ in self._read.values() if not is_torch_tensor(read)]
 
 
-def contents_of(tensors: Iterable[Any]) -> Reads:
-    """What tensors hold now."""
-    return tuple((tensor, state_of_tensor(tensor)) for tensor in tensors)
+_watching: contextvars.ContextVar[TensorReads | None] = contextvars.ContextVar("watching", default=None)
+
+
+def give_back_draws() -> None:
+    """Of the compilation that is under way in this thread."""
+    watching = _watching.get()
+    if watching is not None:
+        watching.give_back_draws()
+
+
+def state_of(read: Any) -> Any:
+    """What a tensor or a generator holds now."""
+    if is_torch_tensor(read):
+        return state_of_tensor(read)
+    know_packages()
+    hidden = hidden_in(type(read))
+    return None if hidden is None else tuple(hidden.read(read))
+
+
+def contents_of(reads: Iterable[Any]) -> Reads:
+    """What tensors and generators hold now."""
+    return tuple((read, state_of(read)) for read in reads)
+
+
+Draws = tuple[tuple[Any, Any], ...]  # generators, and their states behind a compilation that has drawn of them
+
+
+def drawn_since(before: Reads) -> Draws:
+    """The generators among these that are not what they were."""
+    now = contents_of(generator for generator, _ in before)
+    return tuple(after for after, (_, state) in zip(now, before, strict=True) if after[1] != state)
+
+
+def draw_again(draws: Draws) -> None:
+    """A compilation that is used again: the generators go on as if it had drawn of them."""
+    for generator, state in draws:
+        hidden = hidden_in(type(generator))
+        if hidden is not None:
+            hidden.put(generator, list(state))

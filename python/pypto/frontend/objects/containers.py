@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from pypto.errors import PyptoError
 from pypto.frontend.kernels.arrays import mark_of, unseen
+from pypto.frontend.kernels.tensor_reads import give_back_draws
 from pypto.frontend.objects import regions, restoring
 from pypto.frontend.objects.callees import callees_of, defaults_of, names_of, special_methods_of, variables_of
 from pypto.frontend.objects.code_of import CodeOf
@@ -248,6 +249,7 @@ class Snapshot:
                     restoring.put_array(value, copy)
                 elif mark_of(value) != mark:
                     lost = lost or path
+        give_back_draws()
         for function, variables in reversed(self._functions.items()):  # what was seen first counts
             if variables is None:
                 continue

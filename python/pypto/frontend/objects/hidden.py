@@ -229,6 +229,13 @@ def hidden_in(kind: type) -> Hidden | None:
     return None
 
 
+def is_generator(kind: type) -> bool:
+    """Whether objects of a class draw random numbers."""
+    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
+    of_numpy = () if numpy is None else (numpy.Generator, numpy.BitGenerator, numpy.RandomState)
+    return issubclass(kind, (random.Random, *of_numpy, *(() if torch is None else (torch.Generator,))))
+
+
 def _of_random() -> Any:
     return vars(random)["_inst"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dis
 import types
 from typing import Any
 
@@ -54,10 +53,3 @@ def instantiate(code: types.CodeType, function: types.FunctionType, runtime: Any
     made.__qualname__ = function.__qualname__
     made.__module__ = function.__module__
     return made
-
-
-def global_names(code: types.CodeType) -> set[str]:
-    """Global names of a code object and of the functions, lambdas and comprehensions in it."""
-    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
-    own = {str(each.argval) for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return own.union(*(global_names(part) for part in inner))
