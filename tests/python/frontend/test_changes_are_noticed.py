@@ -1,6 +1,9 @@
 """What a kernel has read changes: it is compiled anew. Nothing changes: the same compilation."""
 
 import enum
+import os
+import types
+from os import getenv
 
 import pytest
 import torch
@@ -47,6 +50,41 @@ def test_change(kind, name, kept, tmp_path, monkeypatch):
     assert after != before
     assert [result(kernel) for _ in range(4)] == pytest.approx([after] * 4)
     assert kernel.cache_info().misses == 2
+
+
+lazy = types.ModuleType("lazy_module_of_a_test")
+lazy.held = 2
+lazy.__getattr__ = lambda name: lazy.held
+
+
+def changed_between(read, change):
+    kernel = kernel_of(lambda held: held(), read)
+    for _ in range(2):
+        assert [result(kernel) for _ in range(2)] == [float(read())] * 2
+        change()
+
+
+def test_modules_that_make_their_attributes():
+    changed_between(lambda: lazy.anything, lambda: setattr(lazy, "held", 3))
+    changed_between(lambda: lazy.another, lambda: setattr(lazy, "another", 4))
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["", "images are kept"])
+def test_settings_of_the_process(kept, tmp_path, monkeypatch):
+    if kept:
+        monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBER_OF_A_TEST", "2")
+    change = lambda: monkeypatch.setenv("NUMBER_OF_A_TEST", "3")  # noqa: E731
+    changed_between(lambda: int(os.environ["NUMBER_OF_A_TEST"]), change)
+    changed_between(lambda: int(os.getenv("NUMBER_OF_A_TEST")), lambda: monkeypatch.setenv("NUMBER_OF_A_TEST", "4"))
+    changed_between(lambda: int(getenv("NUMBER_OF_A_TEST")), lambda: monkeypatch.setenv("NUMBER_OF_A_TEST", "5"))
+    with torch.enable_grad():
+        changed_between(lambda: torch.is_grad_enabled() + 1, lambda: torch.set_grad_enabled(False))
+    changed_between(
+        lambda: float(torch.mm(torch.full((1, 1), 257.0), torch.ones(1, 1))),
+        lambda: torch.set_autocast_enabled("cpu", True),
+    )
+    torch.set_autocast_enabled("cpu", False)
 
 
 def test_what_nothing_tells_of_is_read_in_each_call():

@@ -18,7 +18,6 @@ from pypto import _core
 from pypto.frontend.kernels.arrays import Described, contents, described, is_numpy_array, is_torch_tensor
 from pypto.frontend.kernels.reading import (
     captured_values,
-    is_installed_file,
     is_own_module,
     namespace,
     reading_of,
@@ -27,6 +26,7 @@ from pypto.frontend.kernels.reading import (
 from pypto.frontend.kernels.tensor_reads import contents_of
 from pypto.frontend.objects.definitions import slots_of
 from pypto.frontend.objects.hidden import has_pointers, hidden_in, is_generator, know_packages
+from pypto.frontend.objects.installed import is_installed_file
 from pypto.frontend.objects.parts import VIEWS, parts_of
 from pypto.frontend.objects.plainly import SEQUENCES, attributes_in, names_of_class, plainly, slot_of
 from pypto.frontend.tracing import helpers

@@ -191,6 +191,7 @@ class _Digest:
             self._code(function.__code__)
         self.feed(function.__defaults__)
         self.feed(function.__kwdefaults__)
+        self.feed([(mode.name, mode.value) for mode in reading.modes(function)])
         self.feed([function.__name__, function.__doc__, vars(function)])
         self._annotations(function.__annotations__)
         for name, value in reading.captured_values(function):

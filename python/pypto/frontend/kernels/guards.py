@@ -101,8 +101,8 @@ class Guards:
         paths = reading.global_paths(function)
         if not all(self._by_key(generator) for _, generator in reading.random_generators(function)):
             return False
-        for _, dtype in reading.default_dtypes(function):
-            self.entries.append(("call", sys.modules["torch"].get_default_dtype, dtype))
+        for mode in reading.modes(function):
+            self.entries.append(("call", mode.get, mode.value))
         if not all(self._path(function, function.__globals__, path, 0) for path in paths):
             return False
         if reading.reading_of(function).by_text and not self._namespace(function.__globals__):
@@ -144,7 +144,10 @@ class Guards:
             self._item(names, name)
             if name not in names:
                 missing_builtin = depth == 0 and names is not vars(builtins) and name in vars(builtins)
-                return self._path(function, vars(builtins), path, 0) if missing_builtin else True
+                if missing_builtin:
+                    return self._path(function, vars(builtins), path, 0)
+                self._item(names, "__getattr__")  # of a module
+                return depth == 0 or "__getattr__" not in names or self._value(names["__getattr__"])
             value = names[name]
             if depth + 1 < len(path) and reading.is_user_module(value) and path[depth + 1] != "__dict__":
                 names = vars(value)

@@ -10,12 +10,13 @@ import importlib.util
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pypto.frontend.kernels.arrays import described, is_array
 from pypto.frontend.objects.definitions import is_library_name
 from pypto.frontend.objects.hidden import generators_of
+from pypto.frontend.objects.installed import is_installed_file
 from pypto.frontend.rewriting.source import NoSourceError, read_source
 
 _MAX_SOURCES = 1024
@@ -29,6 +30,11 @@ _MODULES = frozenset({"modules", "import_module", "__import__"})  # names that f
 
 _BEGINNING = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS"})
 _GOING_ON = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+
+_MODES_OF_TORCH = frozenset(
+    {"is_grad_enabled", "is_inference_mode_enabled", "is_deterministic_algorithms_warn_only_enabled",
+     "are_deterministic_algorithms_enabled", "get_num_threads", "get_default_device"}
+)  # fmt: skip
 
 _EMPTY = types.CellType()
 
@@ -182,7 +188,7 @@ def _follow(function: types.FunctionType, path: Path, value: Any) -> tuple[str, 
     """
     depth = 1
     while depth < len(path) and is_user_module(value) and path[depth] != "__dict__":
-        value = vars(value).get(path[depth])
+        value = vars(value).get(path[depth], vars(value).get("__getattr__"))
         depth += 1
     return ".".join(path[:depth]), as_read(function, path[:depth], value)
 
@@ -211,7 +217,8 @@ def captured_values(function: types.FunctionType) -> list[tuple[str, Any]]:
     if reading_of(function).by_text:
         values += namespace(function.__globals__).items()
     values += [(module.__name__, module) for module in modules_by_text(function)]
-    return values + _imported_values(function) + random_generators(function) + default_dtypes(function)
+    values += [*_imported_values(function), *random_generators(function)]
+    return values + [(mode.name, mode.value) for mode in modes(function)]
 
 
 def _held_by_name(function: types.FunctionType) -> dict[str, Any]:
@@ -233,13 +240,35 @@ def random_generators(function: types.FunctionType) -> list[tuple[str, Any]]:
     return list(found.items())
 
 
-def default_dtypes(function: types.FunctionType) -> list[tuple[str, Any]]:
-    """The default dtype of torch where the source names functions of it."""
-    torch: Any = sys.modules.get("torch")
-    modules = {name for name, value in _held_by_name(function).items() if torch is not None and value is torch}
-    named = [path[1] for path in reading_of(function).paths if len(path) > 1 and path[0] in modules]
-    calls = any(callable(each) and not isinstance(each, type) for each in (vars(torch).get(name) for name in named))
-    return [("the default dtype of torch", torch.get_default_dtype())] if calls else []
+class Mode(NamedTuple):
+    """What functions of a library give depends on."""
+
+    name: str
+    get: Callable[[], Any]
+    value: Any
+
+
+def _of_torch(names: set[str]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    torch: Any = sys.modules["torch"]
+    held = [(name, vars(torch).get(name)) for name in sorted(names)]
+    functions = [(name, each) for name, each in held if callable(each) and not isinstance(each, type)]
+    if functions:
+        yield "the default dtype of torch", torch.get_default_dtype
+        yield "autocast", functools.partial(torch.is_autocast_enabled, "cpu")
+    yield from ((f"torch.{name}", function) for name, function in functions if name in _MODES_OF_TORCH)
+
+
+def modes(function: types.FunctionType) -> list[Mode]:
+    """Settings of the process that the source reads by its names: of torch, and variables of the environment."""
+    found: dict[str, Callable[[], Any]] = {}
+    held, paths = _held_by_name(function), reading_of(function).paths
+    for name, value in held.items():
+        names = {path[1] for path in paths if path[0] == name and len(path) > 1}
+        if value is sys.modules.get("torch") and names:
+            found.update(_of_torch(names))
+        if value is os.getenv or (value is os and not names.isdisjoint({"environ", "getenv"})):
+            found["the environment"] = functools.partial(dict, vars(os.environ)["_data"])
+    return [Mode(name, get, get()) for name, get in found.items()]
 
 
 def namespace(names: dict[str, Any]) -> dict[str, Any]:
@@ -271,21 +300,3 @@ def is_user_module(value: Any) -> bool:
 def is_own_module(value: Any) -> bool:
     """Whether it is a module of the user that is not installed: all its variables count where it is used as a whole."""
     return is_user_module(value) and not is_installed_file(getattr(value, "__file__", None) or "")
-
-
-@functools.lru_cache(4096)
-def is_installed_file(filename: str) -> bool:
-    """Whether a file belongs to a package that was installed: these do not change while the process runs."""
-    if "-packages" in filename:
-        return True
-    return not filename.startswith("<") and _holds_installed(os.path.dirname(os.path.abspath(filename)))
-
-
-@functools.lru_cache(4096)
-def _holds_installed(folder: str) -> bool:
-    parent = os.path.dirname(folder)
-    try:
-        is_here = any(name.endswith(".dist-info") for name in os.listdir(folder))
-    except OSError:
-        is_here = False
-    return is_here or (parent != folder and os.path.exists(f"{folder}/__init__.py") and _holds_installed(parent))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import collections
 import functools
-import glob
-import os
 import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pypto.frontend.objects.definitions import is_code, is_library_name, is_of_library
+from pypto.frontend.objects.installed import is_installed_file
 
 _BY_TEXT = frozenset({"globals", "exec", "eval"})
 _HOLDERS = (list, tuple, dict, collections.defaultdict)
@@ -100,14 +99,9 @@ def callees_of(values: Iterable[Any], package: str = "") -> list[types.FunctionT
     return found
 
 
-@functools.lru_cache(maxsize=1024)
 def _is_installed(package: str) -> bool:
     """Whether a package lies where packages are installed."""
-    file = getattr(sys.modules.get(package), "__file__", None)
-    if not file:
-        return False
-    path = os.path.dirname(os.path.dirname(file) if os.path.basename(file) == "__init__.py" else file)
-    return bool(glob.glob(os.path.join(glob.escape(path), "*.dist-info")))
+    return is_installed_file(getattr(sys.modules.get(package), "__file__", None) or "")
 
 
 def _is_own(function: types.FunctionType, package: str) -> bool:

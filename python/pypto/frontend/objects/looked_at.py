@@ -7,7 +7,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from pypto.frontend import symbolic
 from pypto.frontend.objects.sameness import refuse_several
 from pypto.frontend.tracing.carry import Unusable
 
@@ -20,7 +19,6 @@ _KINDS = frozenset(
 _IDENTITIES = {builtins.id: "id()", builtins.hash: "hash()"}
 _METHODS = frozenset({"add", "count", "discard", "get", "index", "pop", "remove", "setdefault"})
 _CONTAINERS = (list, dict, set, frozenset, tuple)
-_EXTREMA = {builtins.min: symbolic.minimum, builtins.max: symbolic.maximum}
 
 
 def is_of_container(function: Any) -> bool:
@@ -34,8 +32,6 @@ def stands_for(function: Any, run: Any = None) -> Callable[..., Any] | None:
         if isinstance(function.__self__, _CONTAINERS):
             run = run or function
             return _of_objects(run, f"{function.__name__}()") if function.__name__ in _METHODS else run
-        if function in _EXTREMA:
-            return _EXTREMA[function]
         if function in _IDENTITIES:
             return _of_objects(function, _IDENTITIES[function])
     elif type(function) is not type:

@@ -18,7 +18,7 @@ from pypto.frontend.objects import following, looked_at
 from pypto.frontend.objects.definitions import LIBRARY_TYPES
 from pypto.frontend.objects.operators import binary, condition, natively
 from pypto.frontend.objects.plainly import attributes_in
-from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.symbolic import SymbolicScalar, maximum, minimum
 from pypto.frontend.tracing.calls import BUILTINS, called, held_by, is_written, method, with_functions
 from pypto.frontend.tracing.helpers import is_users
 from pypto.frontend.tracing.tracer import current
@@ -242,14 +242,13 @@ def _folded(builtin: Any, values: Any) -> Any:
     return result
 
 
-def _extreme(builtin: Any) -> Any:
+def _extreme(builtin: Any, of_numbers: Any) -> Any:
     """`max` or `min`, which may call a function or compare objects."""
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], list | tuple) else arguments
         if keywords.get("key") is None and not any(map(is_users, values)):
-            looks: Any = looked_at.stands_for(builtin)
-            return looks(*arguments, **keywords)
+            return of_numbers(*arguments, **keywords)
         return natively(functools.partial(with_functions, builtin, **keywords), *arguments)
 
     return run
@@ -266,7 +265,7 @@ BUILTINS.update(
     {
         getattr: _getattr, setattr: _setattr, delattr: _delattr, hasattr: _hasattr, len: _len, next: _next, abs: _abs,
         any: functools.partial(_folded, any), all: functools.partial(_folded, all), sum: _sum,
-        max: _extreme(max), min: _extreme(min),
+        max: _extreme(max, maximum), min: _extreme(min, minimum),
     }
 )  # fmt: skip
 
