@@ -9,9 +9,11 @@ import contextvars
 import dataclasses
 import enum
 import functools
+import logging
 import sys
 import types
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from pypto import _core
@@ -34,9 +36,9 @@ from pypto.frontend.tracing.calls import held_by
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 _WHOLE = (*_PLAIN, *SEQUENCES, dict, set, frozenset, functools.partial)  # classes whose contents are part of keys
+OF_LOGGERS = ("level", "disabled", "parent")  # attributes that tell which messages one takes
 _REDUCING = ("__reduce__", "__reduce_ex__", "__getstate__")
 _HEAP_TYPE = 1 << 9  # the flag of classes that a class statement makes
-_MAX_OBJECTS = 100000
 _dump_of: Any = vars(abc)["_get_dump"]  # the registry of an abstract class, and more
 # What a class holds besides what its author wrote: nothing in it changes what a kernel reads.
 CLASS_BOOKKEEPING = frozenset(
@@ -94,8 +96,6 @@ class Keys:
         known = self._known.get(id(value))
         if known is not None:
             return ("again", known[1])
-        if len(self._known) > _MAX_OBJECTS:
-            return SameObject(object())  # too much to look at: equal to nothing
         self._known[id(value)] = (value, len(self._known))
         return self._content(value)
 
@@ -241,9 +241,19 @@ def stands_for(value: Any) -> tuple[Any, ...] | None:
         return (value.format, value.shape, value.tobytes())
     if isinstance(value, weakref.ref):
         return (value(),)
+    if isinstance(value, logging.Logger):
+        levels = [vars(each).get(name) for each in loggers_from(value) for name in ("level", "disabled")]
+        return (value.name, vars(value.manager).get("_disable"), *levels)
     if isinstance(value, contextvars.ContextVar):
         return (value.get(None),)
     return None
+
+
+def loggers_from(logger: logging.Logger | None) -> Iterator[logging.Logger]:
+    """A logger and those that it asks for its level."""
+    while logger is not None:
+        yield logger
+        logger = vars(logger).get("parent")
 
 
 def _contents_of(cell: types.CellType) -> list[Any]:

@@ -8,9 +8,11 @@ import array
 import builtins
 import collections
 import dataclasses
+import decimal
 import enum
 import functools
 import gc
+import logging
 import operator
 import sys
 import types
@@ -38,12 +40,23 @@ _MAX_GUARDS = 4096
 _MAX_ELEMENTS = 100_000  # of a list
 _STANDING = (types.MethodType, staticmethod, classmethod, property, types.DynamicClassAttribute)
 _BUFFERS = (bytearray, array.array, memoryview)
+_UNCHANGING = frozenset({"datetime", "fractions", "ipaddress", "pathlib", "re", "typing", "uuid"})
 _OF_FIELDS = ("default", "default_factory")  # the slots of a field of a dataclass that count
 _SCALARS = (int, float, bool, str, type(None))
 _IMMUTABLE = (operator.itemgetter, operator.attrgetter, operator.methodcaller)  # objects that reduce to what they hold
 _CACHED: type = type(functools.cache(lambda: None))
 _CONTAINERS = frozenset({tuple, list, dict, set, frozenset, collections.defaultdict, collections.OrderedDict})
 _TUPLE_GETTER: type = type(vars(collections.namedtuple("_Named", "field"))["field"])  # noqa: PYI024
+
+
+def _is_unchanging(value: Any) -> bool:
+    """Whether it is of a class of a library whose objects do not change."""
+    kind = type(value)
+    package = kind.__module__.partition(".")[0]
+    if package in _UNCHANGING or kind in (types.GenericAlias, types.UnionType, decimal.Decimal):
+        return True
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.dtype | numpy.ufunc | numpy.finfo | numpy.iinfo)
 
 
 def _is_plain_tensor(tensor: Any) -> bool:
@@ -218,7 +231,13 @@ class Guards:
             return self._by_key(value)
         is_plain = isinstance(value, int | float | str | bytes) and captures.is_user_class(kind)
         is_torchs = kind.__module__.partition(".")[0] == "torch" and bool(attributes_in(value))
-        is_whole_object = captures.is_user_object(value) and captures.is_seen_whole(kind)
+        if _is_unchanging(value):
+            return True
+        if kind is types.BuiltinFunctionType:  # of an object
+            return self._value(value.__self__)
+        if isinstance(value, logging.Logger):
+            return self._logger(value)
+        is_whole_object = captures.is_seen_whole(kind) and not captures.is_compared_by_identity(value)
         if is_whole_object or kind in (types.SimpleNamespace, _CACHED) or is_plain or is_torchs:
             return self._object(value)
         return kind is _TUPLE_GETTER or captures.is_compared_by_identity(value) or self._by_key(value)
@@ -287,6 +306,14 @@ class Guards:
             self.entries += [("dict", names, tuple(names), tuple(names.values())) for names in attributes]
             return all(self._value(part) for part in parts)
         return self._value(type(value)) and all(self._dict(names) for names in attributes)
+
+    def _logger(self, logger: logging.Logger) -> bool:
+        """Whether it takes messages of a level; what else it and its handlers hold changes nothing."""
+        self._item(vars(logger.manager), "_disable")
+        for each in captures.loggers_from(logger):
+            for name in captures.OF_LOGGERS:
+                self._item(vars(each), name)
+        return True
 
     def _by_key(self, value: Any) -> bool:
         """What the core cannot compare by itself: it asks for the key of the value at each call."""
