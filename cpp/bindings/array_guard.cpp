@@ -124,6 +124,8 @@ bool ArrayGuard::Contains(const void* data, PyObject* fingerprint) const noexcep
 }
 
 void ArrayGuard::Read(PyObject* array, PyObject* fingerprint) noexcept {
+  HostTensor seen;
+  ReadTorchFast(array, seen);  // looks torch up, if this is the first tensor of it
   dlpack::Tensor tensor;
   if (DescribeTorch(array, &tensor)) {
     ReadTensor(tensor);

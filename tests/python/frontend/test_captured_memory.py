@@ -3,6 +3,8 @@
 import dataclasses
 import enum
 import resource
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -108,6 +110,31 @@ def test_tensors_of_all_kinds(dtype, change):
     held.data.fill_(1)
     assert result(kernel) == result(kernel) == 1
     assert (kernel.cache_info().misses, kernel._known_hits) == (2, 2)
+
+
+FIRST_TENSOR = """
+import torch, pypto
+from pypto.frontend.kernels.guards import Guards
+from pypto.frontend.kernels.tensor_reads import contents_of
+held = torch.zeros(2)
+
+@pypto.frontend.jit
+def kernel(x: pypto.Tensor([4], pypto.DT_FP32), out: pypto.Tensor([4], pypto.DT_FP32)):
+    out[:] = x * (1.0 + float(held[0]))
+
+worker = pypto.runtime.ChipWorker()
+with worker:
+    x, out = (worker.alloc_tensor((4,), torch.float32) for _ in range(2))
+    for _ in range(3):
+        kernel(x, out)
+assert kernel._known_hits == 2, kernel.cache_info()
+"""
+
+
+def test_the_first_tensor_of_torch_that_is_seen_is_a_captured_one(tmp_path):
+    script = tmp_path / "first.py"
+    script.write_text(FIRST_TENSOR)
+    subprocess.run([sys.executable, script], check=True)
 
 
 def test_tensors_of_inference_mode():
