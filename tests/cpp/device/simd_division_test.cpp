@@ -7,35 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "pypto/device/simd/select.h"
+#include "device/simd_tables.h"
 
 namespace pypto::device::simd {
 namespace {
-
-std::vector<const KernelTable*> Tables() {
-  std::vector<const KernelTable*> tables;
-  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16"}) {
-    const Selection selection = SelectKernels(name);
-    if (selection.table != nullptr) tables.push_back(selection.table);
-  }
-  return tables;
-}
-
-template <typename T>
-std::vector<T> Apply(const KernelTable& table, ElementwiseKernel kernel, const std::vector<T>& x,
-                     const std::vector<T>& y) {
-  std::vector<T> out(x.size());
-  RowArgs args{};
-  args.rows = 1;
-  args.n = static_cast<int64_t>(x.size());
-  args.out = out.data();
-  args.a = x.data();
-  args.a_step = 1;
-  args.b = y.data();
-  args.b_step = y.size() == 1 ? 0 : 1;
-  table.rows[std::is_same_v<T, float> ? kKindF32 : kKindI32][kernel](&args);
-  return out;
-}
 
 float Remainder(float x, float y) {
   double rest = std::fmod(static_cast<double>(x), static_cast<double>(y));

@@ -5,19 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "pypto/device/simd/select.h"
+#include "device/simd_tables.h"
 
 namespace pypto::device::simd {
 namespace {
-
-std::vector<const KernelTable*> Tables() {
-  std::vector<const KernelTable*> tables;
-  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16"}) {
-    const Selection selection = SelectKernels(name);
-    if (selection.table != nullptr) tables.push_back(selection.table);
-  }
-  return tables;
-}
 
 TEST(Extremes, TheFirstPlaceOfAValueIsFound) {
   for (const KernelTable* table : Tables()) {

@@ -7,37 +7,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "pypto/device/simd/select.h"
+#include "device/simd_tables.h"
 
 namespace pypto::device::simd {
 namespace {
 
 constexpr double kUlps = 0.51;
 constexpr double kExp2Ulps = 1.0;  // computed in FP32
-
-std::vector<const KernelTable*> Tables() {
-  std::vector<const KernelTable*> tables;
-  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16"}) {
-    const Selection selection = SelectKernels(name);
-    if (selection.table != nullptr) tables.push_back(selection.table);
-  }
-  return tables;
-}
-
-std::vector<float> Apply(const KernelTable& table, ElementwiseKernel kernel, const std::vector<float>& x,
-                         const std::vector<float>& y = {}) {
-  std::vector<float> out(x.size());
-  RowArgs args{};
-  args.rows = 1;
-  args.n = static_cast<int64_t>(x.size());
-  args.out = out.data();
-  args.a = x.data();
-  args.a_step = 1;
-  args.b = y.data();
-  args.b_step = 1;
-  table.rows[kKindF32][kernel](&args);
-  return out;
-}
 
 // Signs of zeros count.
 double UlpsFrom(double exact, float value) {
