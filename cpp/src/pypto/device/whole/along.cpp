@@ -92,19 +92,8 @@ class Runner {
 
   // The axis is not the last dim: a row of sums.
   void RunColumns() {
-    const int last = args_.rank - 1;
-    Extents cells = args_.out.cells;
-    for (int dim = 0; dim < args_.rank; ++dim) cells[dim] = std::min(cells[dim], args_.in[0].cells[dim]);
-    const int64_t columns = cells[last];
-    cells[args_.op.axis] = 1;
-    ForEachRow(args_.rank, cells, [&](const Extents& at) {
-      for (int64_t first = 0; first < columns; first += kChunk) {
-        Extents place = at;
-        place[last] = first;
-        RunBlock(args_.out.At(place, args_.rank), args_.in[0].At(place, args_.rank), std::min(kChunk, columns - first));
-      }
-      return true;
-    });
+    ForEachColumnBlock(args_,
+                       [this](std::byte* to, const std::byte* from, int64_t columns) { RunBlock(to, from, columns); });
   }
 
   void RunBlock(std::byte* to, const std::byte* from, int64_t columns) {
