@@ -8,20 +8,12 @@
 #include <functional>
 #include <vector>
 
+#include "device/simd_tables.h"
 #include "pypto/device/engine.h"
-#include "pypto/device/simd/select.h"
+#include "pypto/device/halves.h"
 
 namespace pypto::device::simd {
 namespace {
-
-std::vector<const KernelTable*> Tables() {
-  std::vector<const KernelTable*> tables;
-  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16"}) {
-    const Selection selection = SelectKernels(name);
-    if (selection.table != nullptr) tables.push_back(selection.table);
-  }
-  return tables;
-}
 
 TEST(Simd, NamesChooseTables) {
   EXPECT_STREQ(SelectKernels("plain").table->name, "plain");
@@ -429,6 +421,35 @@ TEST(Simd, SetsAgreeOnMatrixProducts) {
     return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(x)) >> 16);
   });
   CheckGemm<int8_t>(kGemmInt8, kI8, [](int x) { return static_cast<int8_t>(x); });
+}
+
+// Elements one by one come out as rows do.
+TEST(Simd, SingleHalvesAreThoseOfTheTables) {
+  const auto same = [](uint16_t a, uint16_t b, float value) { return std::isnan(value) || a == b; };
+  for (const KernelTable* table : Tables()) {
+    for (uint32_t bits = 0; bits < 65536; ++bits) {
+      const auto half = static_cast<uint16_t>(bits);
+      float values[2];
+      table->load[kF16](&values[0], &half, 1, 1);
+      table->load[kBf16](&values[1], &half, 1, 1);
+      const float single[] = {FromFp16(half), FromBf16(half)};
+      for (int i = 0; i < 2; ++i) {
+        if (std::isnan(values[i])) {
+          ASSERT_TRUE(std::isnan(single[i]));
+        } else {
+          ASSERT_EQ(std::bit_cast<uint32_t>(single[i]), std::bit_cast<uint32_t>(values[i])) << table->name << bits;
+        }
+      }
+    }
+    for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 4093) {
+      const auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+      uint16_t halves[2];
+      table->store[kF16](&halves[0], 1, &value, 1);
+      table->store[kBf16](&halves[1], 1, &value, 1);
+      ASSERT_TRUE(same(ToFp16(value), halves[0], value)) << table->name << " " << value;
+      ASSERT_TRUE(same(ToBf16(value), halves[1], value)) << table->name << " " << value;
+    }
+  }
 }
 
 }  // namespace

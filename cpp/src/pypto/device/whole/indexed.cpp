@@ -4,6 +4,7 @@
 
 #include "pypto/device/chunk.h"
 #include "pypto/device/formats.h"
+#include "pypto/device/halves.h"
 #include "pypto/device/whole/whole.h"
 
 namespace pypto::device {
@@ -37,36 +38,67 @@ std::vector<int64_t> TileIndices(const WholeArgs& args) {
   return values;
 }
 
-// For each cell of the index, cut to `cells`: body(cell of `indexed` at the index, cell of `other`). Indices are
-// checked against the first operand; those past what `indexed` has (the store was cut off there) are left out. False
-// after a fault.
-template <typename Body>
-bool ForEachIndex(const WholeArgs& args, const Extents& cells, const WholeOperand& indexed, const WholeOperand& other,
-                  const Body& body) {
+// One row of a scatter: steps count elements, those of the result also from one place of the row to the next. The first
+// place whose index lies outside of `held`, or n.
+template <typename T, typename Index, typename Put>
+int64_t ScatterRow(T* to, int64_t axis_step, int64_t to_step, const T* from, int64_t from_step, const Index* index,
+                   int64_t index_step, int64_t n, uint64_t held, const Put& put) {
+  if (axis_step == 1 && to_step == 0 && from_step == 1 && index_step == 1) {
+    for (int64_t i = 0; i < n; ++i) {
+      const auto where = static_cast<uint64_t>(index[i]);
+      if (where >= held) return i;
+      put(to[where], from[i]);
+    }
+    return n;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const auto where = static_cast<uint64_t>(index[i * index_step]);
+    if (where >= held) return i;
+    put(to[static_cast<int64_t>(where) * axis_step + i * to_step], from[i * from_step]);
+  }
+  return n;
+}
+
+// For each cell of the index, cut to `cells`: put(element of the result, element of the source, or `number`). Indices
+// are checked against the first operand; those past what the result has (the store was cut off there) are left out.
+template <typename T, typename Put>
+void ScatterAs(const WholeArgs& args, const Extents& cells, const std::byte* number, const Put& put) {
   const int axis = args.op.axis;
   const int last = args.rank - 1;
   const WholeOperand& index = args.in[1];
+  const WholeOperand& source = args.in[2];
   const int64_t n = cells[last];
-  const int64_t axis_bytes = indexed.view.strides[axis] * indexed.view.element_bytes;
-  const int64_t step_bytes = last == axis ? 0 : indexed.view.strides[last] * indexed.view.element_bytes;
-  const bool other_given = other.given();
-  const int64_t other_bytes = other_given ? other.view.strides[last] * other.view.element_bytes : 0;
-  const int64_t extent = args.in[0].cells[axis];
-  const int64_t held = indexed.cells[axis];
-  std::vector<int64_t> values(static_cast<size_t>(n));
-  return ForEachRow(args.rank, cells, [&, extent, held, axis_bytes, step_bytes, other_bytes, n](const Extents& at) {
-    LoadIndices(index, index.At(at, args.rank), index.view.strides[last], n, values.data());
-    const int64_t* indices = values.data();
-    std::byte* base = indexed.At(Moved(at, axis, 0), args.rank);
-    std::byte* beside = other_given ? other.At(at, args.rank) : nullptr;
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t where = indices[i];
-      if (!CheckIndex(args, where, axis, extent)) return false;
-      if (where >= held) continue;
-      body(base + where * axis_bytes + i * step_bytes, beside + i * other_bytes);
-    }
-    return true;
+  const int64_t axis_step = args.out.view.strides[axis];
+  const int64_t to_step = last == axis ? 0 : args.out.view.strides[last];
+  const int64_t from_step = number != nullptr ? 0 : source.view.strides[last];
+  const int64_t index_step = index.view.strides[last];
+  const auto held = static_cast<uint64_t>(std::max<int64_t>(args.out.cells[axis], 0));
+  ForEachRow(args.rank, cells, [&](const Extents& at) {
+    auto* to = reinterpret_cast<T*>(args.out.At(Moved(at, axis, 0), args.rank));
+    const auto* from = reinterpret_cast<const T*>(number != nullptr ? number : source.At(at, args.rank));
+    const auto row = [&]<typename Index>(const Index* indices) {
+      for (int64_t i = 0; i < n; ++i) {
+        i += ScatterRow(to + i * to_step, axis_step, to_step, from + i * from_step, from_step, indices + i * index_step,
+                        index_step, n - i, held, put);
+        if (i < n && !CheckIndex(args, indices[i * index_step], axis, args.in[0].cells[axis])) return false;
+      }
+      return true;
+    };
+    const std::byte* indices = index.At(at, args.rank);
+    if (index.view.format == simd::kI64) return row(reinterpret_cast<const int64_t*>(indices));
+    return row(reinterpret_cast<const int32_t*>(indices));
   });
+}
+
+// Elements of a half type, summed or multiplied in FP32.
+template <float (*kWiden)(uint16_t), uint16_t (*kNarrow)(float)>
+void ScatterHalves(const WholeArgs& args, const Extents& cells, const std::byte* number, bool multiply) {
+  if (multiply) {
+    return ScatterAs<uint16_t>(args, cells, number,
+                               [](uint16_t& to, uint16_t from) { to = kNarrow(kWiden(to) * kWiden(from)); });
+  }
+  ScatterAs<uint16_t>(args, cells, number,
+                      [](uint16_t& to, uint16_t from) { to = kNarrow(kWiden(to) + kWiden(from)); });
 }
 
 // Where a scattered element comes from when it is one number.
@@ -183,30 +215,33 @@ void RunScatter(const WholeArgs& args) {
     if (dim != args.op.axis) cells[dim] = std::min(cells[dim], args.out.cells[dim]);
     if (!number) cells[dim] = std::min(cells[dim], args.in[2].cells[dim]);
   }
-  const auto on_cells = [&]<typename T>(const auto& put) {
-    ForEachIndex(args, cells, args.out, args.in[2], [&](std::byte* to, const std::byte* from) {
-      put(*reinterpret_cast<T*>(to), *reinterpret_cast<const T*>(number ? constant.cell.bytes : from));
-    });
-  };
+  const std::byte* one = number ? constant.cell.bytes : nullptr;
+  const auto on_cells = [&]<typename T>(const auto& put) { ScatterAs<T>(args, cells, one, put); };
   const auto assign = [](auto& to, auto from) { to = from; };
   const auto add = [](auto& to, auto from) { to += from; };
   const auto multiply = [](auto& to, auto from) { to *= from; };
-  const simd::Format format = args.out.view.format;
-  if (mode == 0) {
-    switch (bytes) {
-      case 1: return on_cells.operator()<uint8_t>(assign);
-      case 2: return on_cells.operator()<uint16_t>(assign);
-      case 8: return on_cells.operator()<uint64_t>(assign);
-      default: return on_cells.operator()<uint32_t>(assign);
+  const auto combine = [&](auto& to, const auto& from) {
+    AccumulateCells(args, reinterpret_cast<std::byte*>(&to), 1, reinterpret_cast<const std::byte*>(&from), 1, 1, 1.0,
+                    mode == 2);
+  };
+  if (mode != 0) {
+    switch (args.out.view.format) {
+      case simd::kBf16: return ScatterHalves<FromBf16, ToBf16>(args, cells, one, mode == 2);
+      case simd::kF16: return ScatterHalves<FromFp16, ToFp16>(args, cells, one, mode == 2);
+      case simd::kF32: return mode == 2 ? on_cells.operator()<float>(multiply) : on_cells.operator()<float>(add);
+      case simd::kI32: return mode == 2 ? on_cells.operator()<uint32_t>(multiply) : on_cells.operator()<uint32_t>(add);
+      default: break;
     }
   }
-  if (format == simd::kF32) return mode == 2 ? on_cells.operator()<float>(multiply) : on_cells.operator()<float>(add);
-  if (format == simd::kI32) {
-    return mode == 2 ? on_cells.operator()<uint32_t>(multiply) : on_cells.operator()<uint32_t>(add);
-  }
-  ForEachIndex(args, cells, args.out, args.in[2], [&](std::byte* to, const std::byte* from) {
-    AccumulateCells(args, to, 1, number ? constant.cell.bytes : from, 1, 1, 1.0, mode == 2);
-  });
+  const auto put_each = [&](const auto& put) {
+    switch (bytes) {
+      case 1: return on_cells.operator()<uint8_t>(put);
+      case 2: return on_cells.operator()<uint16_t>(put);
+      case 8: return on_cells.operator()<uint64_t>(put);
+      default: return on_cells.operator()<uint32_t>(put);
+    }
+  };
+  mode == 0 ? put_each(assign) : put_each(combine);
 }
 
 void RunIndexSelect(const WholeArgs& args) {

@@ -3,6 +3,7 @@
 
 #include "pypto/device/chunk.h"
 #include "pypto/device/formats.h"
+#include "pypto/device/halves.h"
 #include "pypto/device/vector_ops.h"
 #include "pypto/device/whole/whole.h"
 #include "pypto/program/op_table.h"
@@ -75,12 +76,32 @@ void Combine(T* to, const T* from, int64_t n, Wide factor, bool multiply) {
   }
 }
 
+// One cell, as elements that go each to a place of their own are added. False for formats that are left to the kernels.
+bool AccumulateCell(simd::Format format, std::byte* to, const std::byte* from, double factor, bool multiply) {
+  const auto on = [&]<typename T>(auto widen, auto narrow) {
+    auto* cell = reinterpret_cast<T*>(to);
+    auto sum = widen(*cell);
+    const auto term = widen(*reinterpret_cast<const T*>(from));
+    Combine(&sum, &term, 1, factor, multiply);
+    *cell = narrow(sum);
+    return true;
+  };
+  const auto same = [](float x) { return x; };
+  switch (format) {
+    case simd::kF32: return on.operator()<float>(same, same);
+    case simd::kBf16: return on.operator()<uint16_t>(FromBf16, ToBf16);
+    case simd::kF16: return on.operator()<uint16_t>(FromFp16, ToFp16);
+    default: return false;
+  }
+}
+
 }  // namespace
 
 void AccumulateCells(const WholeArgs& args, std::byte* to, int64_t to_step, const std::byte* from, int64_t from_step,
                      int64_t n, double factor, bool multiply) {
   const simd::Format format = args.out.view.format;
   const int64_t bytes = args.out.view.element_bytes;
+  if (n == 1 && AccumulateCell(format, to, from, factor, multiply)) return;
   ChunkBuffer sums;
   ChunkBuffer terms;
   for (int64_t first = 0; first < n; first += kChunk) {
