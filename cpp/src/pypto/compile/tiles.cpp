@@ -14,7 +14,7 @@ constexpr int64_t kShortestRow = 64;
 // A tile of a transpose: elements side by side in the result, in the operand, and in the operand where the last dim
 // stays the last.
 constexpr int64_t kTurnedRow = 128;
-constexpr int64_t kTurnedColumns = 64;
+constexpr int64_t kTurnedColumns = 512;
 constexpr int64_t kOperandRun = 1024;
 // Most elements of a tile, unless dims that may not be split span more.
 constexpr int64_t kLargestTile = 1 << 18;

@@ -115,7 +115,7 @@ void RunCopy(const OpProgram& op, const simd::KernelTable& kernels, int rank, co
   const bool fits = !IsWide(views[0].format) || kernels.fit[op.result] == nullptr;
   if (views[0].format == views[1].format && fits) {
     const int turned = TurnedDim(nest);
-    if (turned >= 0 && Apart(nest)) return CopyTurned(nest, turned, kernels, op.streams);
+    if (turned >= 0 && Apart(nest)) return CopyTurned(nest, turned, kernels, op.streams_turned);
     return CopyRuns(nest, kernels, op.streams, op.asks);
   }
   ChunkBuffer buffer;

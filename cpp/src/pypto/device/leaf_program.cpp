@@ -116,6 +116,7 @@ class LeafBuilder {
       const double bytes = Cells(extents) * access.element_bytes;
       const bool part_of_much = access.is_parameter && access.storage_bytes >= kLeastStreamedBytes;
       program.streams = bytes >= (part_of_much ? kLeastStreamedPart : kLeastStreamedBytes);
+      program.streams_turned = program.streams || (access.is_parameter && access.storage_bytes >= kLeastStreamedTurn);
       program.asks = access.storage_bytes >= kLeastAskedBytes;
     }
     out_.ops.push_back(program);

@@ -21,6 +21,8 @@ using Extents = std::array<int64_t, program::kMaxRank>;
 // so when they are smaller than kLeastStreamedPart.
 inline constexpr double kLeastStreamedBytes = 12 << 20;
 inline constexpr double kLeastStreamedPart = 64 << 10;
+// Elements that change places: the lines that they go to would have to be fetched one by one.
+inline constexpr double kLeastStreamedTurn = 4 << 20;
 // Memory of tensors of so many bytes is asked for before it is worked on.
 inline constexpr double kLeastAskedBytes = 512 << 10;
 
@@ -59,6 +61,7 @@ struct OpProgram {
   WholeFunction whole = nullptr;                 // kWhole
   bool selects = false;                          // kCompute: the first operand is a condition
   bool streams = false;                          // kCopy, kWhole: caches are not to keep what is written
+  bool streams_turned = false;                   // kCopy: the same where elements change places
   bool asks = false;                             // kCopy, kWhole: more than first-level caches hold
   std::array<bool, program::kMaxRank> varies{};  // dims in which the output has the leaf's extent
   std::string_view name;                         // of the operation

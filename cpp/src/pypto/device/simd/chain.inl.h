@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pypto/device/simd/integers.inl.h"
-#include "pypto/device/simd/transpose.inl.h"
+#include "pypto/device/simd/rows.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {

@@ -1,127 +1,10 @@
-// Copies of long rows and transposes of 1-, 2-, 4- and 8-byte elements.
+// Transposes of 1-, 2-, 4- and 8-byte elements.
 #pragma once
 
-#include "pypto/device/simd/vector.inl.h"
+#include "pypto/device/simd/rows.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
-
-typedef uint8_t VecB __attribute__((vector_size(PYPTO_SIMD_BYTES)));
-typedef uint8_t VecBMemory __attribute__((vector_size(PYPTO_SIMD_BYTES), aligned(1), may_alias));
-
-// Past the caches; `to` is aligned to a vector.
-PYPTO_SIMD_INLINE void StoreStreamed(uint8_t* to, VecB value) {
-#if defined(__AVX512F__)
-  typedef long long Wide __attribute__((vector_size(64)));
-  __builtin_ia32_movntdq512(reinterpret_cast<Wide*>(to), reinterpret_cast<Wide>(value));
-#elif defined(__AVX2__)
-  typedef long long Wide __attribute__((vector_size(32)));
-  __builtin_ia32_movntdq256(reinterpret_cast<Wide*>(to), reinterpret_cast<Wide>(value));
-#else
-  *reinterpret_cast<VecBMemory*>(to) = value;
-#endif
-}
-
-PYPTO_SIMD_INLINE VecB LoadBytes(const uint8_t* from) { return *reinterpret_cast<const VecBMemory*>(from); }
-
-// What comes after a row, that processors do not foresee.
-struct NextRow {
-  uint8_t* to;
-  const uint8_t* from;
-};
-
-// Asks for bytes [at, at + bytes) of the next row, and for the place it goes to unless stores go past the caches.
-PYPTO_SIMD_INLINE void AskForRow(const NextRow& next, int64_t at, int64_t bytes, bool streamed) {
-  for (int64_t line = at; line < at + bytes; line += 64) {
-    __builtin_prefetch(next.from + line, 0, 2);
-    if (!streamed) __builtin_prefetch(next.to + line, 1, 2);
-  }
-}
-
-// Whole vectors up to a last one that may overlap the one before: short copies have a loop of their own.
-template <bool kAsks>
-PYPTO_SIMD_INLINE void CopyRow(uint8_t* to, const uint8_t* from, int64_t bytes, bool streamed, NextRow next) {
-  constexpr int64_t kWidth = PYPTO_SIMD_BYTES;
-  if (bytes < kWidth) {
-    __builtin_memcpy(to, from, static_cast<uint64_t>(bytes));
-    return;
-  }
-  int64_t at = 0;
-  if (streamed) {
-    const int64_t lead = -static_cast<int64_t>(reinterpret_cast<uintptr_t>(to)) & (kWidth - 1);
-    if (lead != 0) *reinterpret_cast<VecBMemory*>(to) = LoadBytes(from);
-    for (at = lead; at + kWidth <= bytes; at += kWidth) {
-      if constexpr (kAsks) AskForRow(next, at, kWidth, true);
-      StoreStreamed(to + at, LoadBytes(from + at));
-    }
-  } else {
-    for (; at + 4 * kWidth <= bytes; at += 4 * kWidth) {
-      if constexpr (kAsks) AskForRow(next, at, 4 * kWidth, false);
-      const VecB a = LoadBytes(from + at);
-      const VecB b = LoadBytes(from + at + kWidth);
-      const VecB c = LoadBytes(from + at + 2 * kWidth);
-      const VecB d = LoadBytes(from + at + 3 * kWidth);
-      *reinterpret_cast<VecBMemory*>(to + at) = a;
-      *reinterpret_cast<VecBMemory*>(to + at + kWidth) = b;
-      *reinterpret_cast<VecBMemory*>(to + at + 2 * kWidth) = c;
-      *reinterpret_cast<VecBMemory*>(to + at + 3 * kWidth) = d;
-    }
-    for (; at + kWidth <= bytes; at += kWidth) {
-      if constexpr (kAsks) AskForRow(next, at, kWidth, false);
-      *reinterpret_cast<VecBMemory*>(to + at) = LoadBytes(from + at);
-    }
-  }
-  if (at < bytes) *reinterpret_cast<VecBMemory*>(to + bytes - kWidth) = LoadBytes(from + bytes - kWidth);
-}
-
-PYPTO_SIMD_INLINE void CopyRow(uint8_t* to, const uint8_t* from, int64_t bytes, bool streamed) {
-  CopyRow<false>(to, from, bytes, streamed, {nullptr, nullptr});
-}
-
-// What is asked for is some rows away if rows are short.
-constexpr int64_t kAskedBytes = 2048;
-
-void CopyRows(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows, int64_t bytes,
-              bool streamed, bool asks) {
-  auto* to = static_cast<uint8_t*>(out);
-  const auto* from = static_cast<const uint8_t*>(source);
-  if (asks) {
-    const int64_t away = bytes < kAskedBytes ? (kAskedBytes + bytes - 1) / bytes : 1;
-    for (int64_t row = 0; row < rows; ++row, to += out_row, from += source_row) {
-      CopyRow<true>(to, from, bytes, streamed, {to + away * out_row, from + away * source_row});
-    }
-  } else {
-    for (int64_t row = 0; row < rows; ++row) CopyRow(to + row * out_row, from + row * source_row, bytes, streamed);
-  }
-#if defined(__x86_64__)
-  if (streamed) __builtin_ia32_sfence();
-#endif
-}
-
-// What is asked for is some outer places away: those of one are read one after another.
-constexpr int64_t kAskedPlaces = 4;
-
-template <bool kAsks>
-PYPTO_SIMD_INLINE void CopyPlaces(const RunGrid& grid) {
-  auto* to = static_cast<uint8_t*>(grid.out);
-  const auto* from = static_cast<const uint8_t*>(grid.source);
-  const int64_t to_next = kAskedPlaces * grid.out_outer;
-  const int64_t from_next = kAskedPlaces * grid.source_outer;
-  for (int64_t place = 0; place < grid.outer; ++place, to += grid.out_outer, from += grid.source_outer) {
-    for (int64_t run = 0; run < grid.inner; ++run) {
-      uint8_t* out = to + run * grid.out_inner;
-      const uint8_t* source = from + run * grid.source_inner;
-      CopyRow<kAsks>(out, source, grid.bytes, grid.streamed, {out + to_next, source + from_next});
-    }
-  }
-}
-
-void CopyGrid(const RunGrid* grid) {
-  grid->asks ? CopyPlaces<true>(*grid) : CopyPlaces<false>(*grid);
-#if defined(__x86_64__)
-  if (grid->streamed) __builtin_ia32_sfence();
-#endif
-}
 
 // The square of 16 / sizeof(T) vectors of 16 bytes: each step interleaves the first half of them with the second.
 template <typename T>
@@ -217,78 +100,147 @@ struct PlacesUpTo<0, kPlace...> {
   using Type = Places<kPlace...>;
 };
 
-// Squares whose turned rows are whole lines. Halves: two squares of 16, one below the other, each in its half of the
-// vectors.
+// Squares of a line by a line, half a line of columns at a time. Rows are read in halves that stand in the vectors as
+// their sixteen bytes are to stand in the result, so that only these are turned by instructions.
 template <typename T>
-struct LineSquares {
-  static constexpr int kRows = 64 / static_cast<int>(sizeof(T));
-  static constexpr int kColumns = kRows > 16 ? 16 : kRows;
+struct LineSquare {
+  static constexpr int kSide = 64 / static_cast<int>(sizeof(T));
+  static constexpr int kPart = kSide / 4;  // elements of sixteen bytes
   typedef T Vector __attribute__((vector_size(64)));
-  typedef T Memory __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
   typedef T HalfMemory __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+  typedef T Memory __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
+  using All = typename PlacesUpTo<kSide>::Type;
 
-  // Interleaves the lower (kHigh = 0) or the upper lanes of each square.
+  template <int... kPlace>
+  PYPTO_SIMD_INLINE Vector TwoRows(const uint8_t* first, const uint8_t* second, Places<kPlace...>) {
+    return __builtin_shufflevector(*reinterpret_cast<const HalfMemory*>(first),
+                                   *reinterpret_cast<const HalfMemory*>(second), kPlace...);
+  }
+  // Parts kFrom and kFrom + 2 of each vector.
+  template <int kFrom, int... kPlace>
+  PYPTO_SIMD_INLINE Vector EveryOther(Vector a, Vector b, Places<kPlace...>) {
+    return __builtin_shufflevector(
+        a, b, (kPlace / (2 * kPart) * kSide + (kPlace / kPart % 2 * 2 + kFrom) * kPart + kPlace % kPart)...);
+  }
+  // Interleaves the lower (kHigh = 0) or the upper elements of each part.
   template <int kHigh, int... kPlace>
   PYPTO_SIMD_INLINE Vector Mixed(Vector a, Vector b, Places<kPlace...>) {
     return __builtin_shufflevector(
-        a, b, (kPlace / kColumns * kColumns + kPlace % kColumns / 2 + kPlace % 2 * kRows + kHigh * (kColumns / 2))...);
-  }
-  template <int... kPlace>
-  PYPTO_SIMD_INLINE Vector LoadRow(const uint8_t* p, int64_t row, Places<kPlace...>) {
-    if constexpr (kRows == kColumns) {
-      return *reinterpret_cast<const Memory*>(p);
-    } else {
-      return __builtin_shufflevector(*reinterpret_cast<const HalfMemory*>(p),
-                                     *reinterpret_cast<const HalfMemory*>(p + kColumns * row), kPlace...);
-    }
+        a, b, (kPlace / kPart * kPart + kPlace % kPart / 2 + kPlace % 2 * kSide + kHigh * (kPart / 2))...);
   }
 
-  PYPTO_SIMD_INLINE void Turn(uint8_t* out, int64_t out_row, const uint8_t* source, int64_t source_row, bool streamed) {
-    using All = typename PlacesUpTo<kRows>::Type;
-    Vector rows[kColumns];
-#pragma GCC unroll 16
-    for (int i = 0; i < kColumns; ++i) rows[i] = LoadRow(source + i * source_row, source_row, All{});
+  PYPTO_SIMD_INLINE void TurnParts(uint8_t* out, int64_t out_row, Vector* parts) {
 #pragma GCC unroll 4
-    for (int step = 1; step < kColumns; step *= 2) {
-      Vector mixed[kColumns];
-#pragma GCC unroll 8
-      for (int i = 0; i < kColumns / 2; ++i) {
-        mixed[2 * i] = Mixed<0>(rows[i], rows[i + kColumns / 2], All{});
-        mixed[2 * i + 1] = Mixed<1>(rows[i], rows[i + kColumns / 2], All{});
+    for (int step = 1; step < kPart; step *= 2) {
+      Vector mixed[kPart];
+#pragma GCC unroll 4
+      for (int i = 0; i < kPart / 2; ++i) {
+        mixed[2 * i] = Mixed<0>(parts[i], parts[i + kPart / 2], All{});
+        mixed[2 * i + 1] = Mixed<1>(parts[i], parts[i + kPart / 2], All{});
       }
-#pragma GCC unroll 16
-      for (int i = 0; i < kColumns; ++i) rows[i] = mixed[i];
+#pragma GCC unroll 8
+      for (int i = 0; i < kPart; ++i) parts[i] = mixed[i];
     }
-    if (streamed) {
-#pragma GCC unroll 16
-      for (int i = 0; i < kColumns; ++i) StoreStreamed(out + i * out_row, reinterpret_cast<VecB>(rows[i]));
-      return;
+#pragma GCC unroll 8
+    for (int i = 0; i < kPart; ++i) *reinterpret_cast<Memory*>(out + i * out_row) = parts[i];
+  }
+
+  PYPTO_SIMD_INLINE void Turn(uint8_t* out, int64_t out_row, const uint8_t* source, int64_t source_row) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      Vector low[kPart];
+      Vector high[kPart];
+#pragma GCC unroll 8
+      for (int i = 0; i < kPart; ++i) {
+        const uint8_t* row = source + i * source_row + half * 32;
+        const Vector above = TwoRows(row, row + kPart * source_row, All{});
+        const uint8_t* later = row + 2 * kPart * source_row;
+        const Vector below = TwoRows(later, later + kPart * source_row, All{});
+        low[i] = EveryOther<0>(above, below, All{});
+        high[i] = EveryOther<1>(above, below, All{});
+      }
+      TurnParts(out + 2 * half * kPart * out_row, out_row, low);
+      TurnParts(out + (2 * half + 1) * kPart * out_row, out_row, high);
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < kColumns; ++i) *reinterpret_cast<Memory*>(out + i * out_row) = rows[i];
   }
 };
 
-// Columns that are read of a row at a time: some lines.
-constexpr int64_t kTurnedLines = 4;
+// Turns `lines` squares, one below the other.
+template <typename T>
+PYPTO_SIMD_INLINE void TurnDown(uint8_t* out, int64_t out_row, const uint8_t* source, int64_t source_row,
+                                int64_t lines) {
+  for (int64_t line = 0; line < lines; ++line) {
+    LineSquare<T>::Turn(out + line * 64, out_row, source + line * LineSquare<T>::kSide * source_row, source_row);
+  }
+}
+
+// A panel that is copied, turned and written past the caches: rows and lines of the source. The copies have rows a line
+// longer, as rows whose distance is a power of two drive each other out of the caches.
+constexpr int64_t kPanelRows = 128;
+constexpr int64_t kPanelLines = 2;
+constexpr int64_t kReadRow = (kPanelLines + 1) * 64;
+
+PYPTO_SIMD_INLINE void ReadPanel(uint8_t* read, const uint8_t* from, const uint8_t* next, int64_t source_row,
+                                 int64_t rows, int64_t lines) {
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t line = 0; line < lines; ++line) {
+      __builtin_prefetch(next + row * source_row + line * 64, 0, 2);
+      *reinterpret_cast<VecB*>(read + row * kReadRow + line * 64) = LoadBytes(from + row * source_row + line * 64);
+    }
+  }
+}
+
+template <typename T>
+PYPTO_SIMD_INLINE void TurnPanel(uint8_t* to, int64_t out_row, const uint8_t* read, int64_t rows, int64_t lines) {
+  constexpr int64_t kSide = LineSquare<T>::kSide;
+  constexpr int64_t kTurnedRow = (kPanelRows / kSide + 1) * 64;
+  alignas(64) uint8_t turned[kSide * kTurnedRow];
+  for (int64_t line = 0; line < lines; ++line) {
+    TurnDown<T>(turned, kTurnedRow, read + line * 64, kReadRow, rows / kSide);
+    for (int64_t i = 0; i < kSide; ++i, to += out_row) {
+      for (int64_t at = 0; at < rows / kSide * 64; at += 64) {
+        StoreStreamed(to + at, LoadBytes(turned + i * kTurnedRow + at));
+      }
+    }
+  }
+}
+
+// Rows and columns are whole lines, and so are rows of the result.
+template <typename T>
+void TransposePanels(uint8_t* to, int64_t out_row, const uint8_t* from, int64_t source_row, int64_t rows,
+                     int64_t columns) {
+  constexpr int64_t kSide = LineSquare<T>::kSide;
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kWidth = kPanelLines * kSide;
+  alignas(64) uint8_t read[kPanelRows * kReadRow];
+  for (int64_t row = 0; row < rows; row += kPanelRows) {
+    const int64_t height = rows - row < kPanelRows ? rows - row : kPanelRows;
+    for (int64_t column = 0; column < columns; column += kWidth) {
+      const int64_t lines = (columns - column < kWidth ? columns - column : kWidth) / kSide;
+      const uint8_t* source = from + row * source_row + column * kSize;
+      const bool ends = column + kWidth >= columns;
+      const uint8_t* next = ends ? from + (row + kPanelRows) * source_row : source + kPanelLines * 64;
+      ReadPanel(read, source, next, source_row, height, lines);
+      TurnPanel<T>(to + column * out_row + row * kSize, out_row, read, height, lines);
+    }
+  }
+}
+
 template <typename T>
 void TransposeLines(void* out, int64_t out_row, const void* source, int64_t source_row, int64_t rows, int64_t columns,
                     bool streamed) {
-  using Squares = LineSquares<T>;
+  constexpr int64_t kSide = LineSquare<T>::kSide;
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
-  constexpr int64_t kWidth = kTurnedLines * 64 / kSize;
   auto* to = static_cast<uint8_t*>(out);
   const auto* from = static_cast<const uint8_t*>(source);
   const bool lines = ((reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(out_row)) & 63) == 0;
-  const int64_t whole_rows = rows / Squares::kRows * Squares::kRows;
-  const int64_t whole_columns = columns / Squares::kColumns * Squares::kColumns;
-  for (int64_t column = 0; column < whole_columns; column += kWidth) {
-    const int64_t end = column + kWidth < whole_columns ? column + kWidth : whole_columns;
-    for (int64_t row = 0; row < whole_rows; row += Squares::kRows) {
-      for (int64_t at = column; at < end; at += Squares::kColumns) {
-        Squares::Turn(to + at * out_row + row * kSize, out_row, from + row * source_row + at * kSize, source_row,
-                      streamed && lines);
-      }
+  const int64_t whole_rows = rows / kSide * kSide;
+  const int64_t whole_columns = columns / kSide * kSide;
+  if (streamed && lines) {
+    TransposePanels<T>(to, out_row, from, source_row, whole_rows, whole_columns);
+  } else {
+    for (int64_t at = 0; at < whole_columns; at += kSide) {
+      TurnDown<T>(to + at * out_row, out_row, from + at * kSize, source_row, whole_rows / kSide);
     }
   }
   if (whole_rows < rows) {
