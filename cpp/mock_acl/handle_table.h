@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace pypto::mock {
@@ -15,6 +16,9 @@ enum class HandleKind : uint8_t { kContext = 1, kStream, kEvent, kBinary, kFunct
 struct HandleObject {
   std::atomic<uint64_t> handle{0};  // 0 while the object is dead
   uint32_t table_index = 0;
+  // Under the table's lock.
+  uint32_t visitors = 0;
+  bool returned = false;  // while visited
 
   void* pointer() const noexcept { return reinterpret_cast<void*>(handle.load(std::memory_order_acquire)); }
 };
@@ -65,21 +69,39 @@ class HandleTable {
   }
   void Return(T* object) {
     std::lock_guard lock(mutex_);
-    free_.push_back(object);
+    object->returned = object->visitors != 0;
+    if (!object->returned) free_.push_back(object);
+  }
+  // The object behind a handle that is still live, or null. It may be closed meanwhile, but is not taken again for
+  // another use before Leave.
+  T* Visit(const void* pointer) {
+    std::lock_guard lock(mutex_);
+    T* object = Find(pointer);
+    if (object != nullptr) ++object->visitors;
+    return object;
+  }
+  void Leave(T* object) {
+    std::lock_guard lock(mutex_);
+    if (--object->visitors == 0 && std::exchange(object->returned, false)) free_.push_back(object);
   }
 
   uint64_t live() const {
     std::lock_guard lock(mutex_);
     return live_;
   }
-  // The live objects at this moment.
-  std::vector<T*> Live() const {
+  // Calls `see` with every live object; none is closed meanwhile.
+  template <typename See>
+  void ForEachLive(See&& see) const {
     std::lock_guard lock(mutex_);
-    std::vector<T*> result;
     for (uint64_t i = 0; i < generations_.size(); ++i) {
       T* object = chunks_[i / kChunkObjects].load(std::memory_order_relaxed) + i % kChunkObjects;
-      if (object->handle.load(std::memory_order_relaxed) != 0) result.push_back(object);
+      if (object->handle.load(std::memory_order_relaxed) != 0) see(*object);
     }
+  }
+  // The live objects at this moment. They may be closed and taken again as soon as this returns.
+  std::vector<T*> Live() const {
+    std::vector<T*> result;
+    ForEachLive([&](T& object) { result.push_back(&object); });
     return result;
   }
 

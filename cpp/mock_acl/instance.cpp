@@ -137,7 +137,7 @@ void Instance::ReportLeaks() const {
     bytes += device->memory().live_bytes();
   }
   uint64_t own_streams = 0;
-  for (const Stream* stream : streams.Live()) own_streams += stream->counted ? 1 : 0;
+  streams.ForEachLive([&](const Stream& stream) { own_streams += stream.counted ? 1 : 0; });
   const uint64_t host_blocks = host_memory.live_blocks();
   if (blocks + own_streams + events.live() + binaries.live() + host_blocks == 0) return;
   MockLog(

@@ -54,7 +54,8 @@ class Instance {
   acl_abi::aclError GetFunction(Binary& binary, std::string_view name, void** handle);
   // The first error of a stream of the device, or 507046 when the deadline passed.
   acl_abi::aclError SynchronizeDevice(Device& device, Deadline deadline);
-  std::vector<Stream*> StreamsOf(const Device& device);
+  // Handles of the streams that a synchronise of the device waits for.
+  std::vector<void*> StreamsToWaitFor(const Device& device) const;
   uint64_t HardwareSyncAddress(Device& device) {
     std::lock_guard lock(life_);
     return device.HardwareSyncAddress();

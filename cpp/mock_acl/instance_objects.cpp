@@ -245,19 +245,24 @@ aclError Instance::GetFunction(Binary& binary, std::string_view name, void** han
   return kSuccess;
 }
 
-std::vector<Stream*> Instance::StreamsOf(const Device& device) {
-  std::vector<Stream*> result = streams.Live();
-  std::erase_if(result, [&](const Stream* stream) { return stream->context()->device != &device; });
+std::vector<void*> Instance::StreamsToWaitFor(const Device& device) const {
+  std::vector<void*> result;
+  streams.ForEachLive([&](const Stream& stream) {
+    if (stream.context()->device == &device && !stream.NeverWaitedFor()) result.push_back(stream.pointer());
+  });
   return result;
 }
 
 aclError Instance::SynchronizeDevice(Device& device, Deadline deadline) {
   aclError first = kSuccess;
-  for (Stream* stream : StreamsOf(device)) {
-    if (stream->NeverWaitedFor()) continue;
-    const aclError code = stream->Synchronize(deadline);
-    if (code == kErrorRtStreamSyncTimeout) return Fail(code, "device %d is still busy", device.id());
+  for (const void* handle : StreamsToWaitFor(device)) {
+    Stream* stream = streams.Visit(handle);
+    if (stream == nullptr) continue;
+    aclError code = stream->Synchronize(deadline);
+    if (stream->pointer() != handle) code = kSuccess;  // destroyed meanwhile, which ends its queue
     if (code != kSuccess && first == kSuccess) first = Fail(code, "%s", stream->error_text().c_str());
+    streams.Leave(stream);
+    if (code == kErrorRtStreamSyncTimeout) return Fail(code, "device %d is still busy", device.id());
   }
   return first;
 }

@@ -54,7 +54,7 @@ uint64_t SumOverDevices(int32_t id, Count&& count) {
 
 uint64_t OwnStreams() {
   uint64_t count = 0;
-  for (const Stream* stream : Instance::Get().streams.Live()) count += stream->counted ? 1 : 0;
+  Instance::Get().streams.ForEachLive([&](const Stream& stream) { count += stream.counted ? 1 : 0; });
   return count;
 }
 

@@ -307,5 +307,47 @@ TEST_F(Streams, SeveralThreadsShareAStream) {
   EXPECT_EQ(acl.mock_kernels_run(), kThreads * kRounds);
 }
 
+// A thread that closes its context and opens another one, and a thread that waits for the whole device, meet in streams
+// that are gone or taken again by then.
+TEST_F(Streams, TheDeviceIsSynchronisedWhileContextsOpenAndClose) {
+  const ScopedVariable devices("PYPTO_MOCK_DEVICES", "2");
+  acl.mock_reset();
+  Open();
+  constexpr int kRounds = 100;
+  std::atomic<int> open_threads{2};
+  std::atomic<int> wrong{0};
+  const auto expect = [&](aclError code) { wrong += code != 0 ? 1 : 0; };
+  const auto open_and_close = [&](int32_t device) {
+    for (int i = 0; i < kRounds; ++i) {
+      void* context = nullptr;
+      void* stream = nullptr;
+      void* block = nullptr;
+      expect(acl.aclrtCreateContext(&context, device));
+      expect(acl.aclrtCreateStream(&stream));
+      expect(acl.aclrtMalloc(&block, 4096, kMallocHugeFirst));
+      expect(acl.aclrtMemsetAsync(block, 4096, 1, 4096, stream));
+      if (i % 2 == 0) expect(acl.aclrtSynchronizeStream(stream));
+      expect(acl.aclrtDestroyStream(stream));
+      expect(acl.aclrtFree(block));
+      expect(acl.aclrtDestroyContext(context));
+    }
+    --open_threads;
+  };
+  std::thread same_device([&] { open_and_close(0); });
+  std::thread other_device([&] { open_and_close(1); });
+  int binaries = 0;
+  while (open_threads.load() > 0) {
+    expect(acl.aclrtSynchronizeDevice());
+    void* binary = LoadTestKernels();
+    expect(acl.aclrtBinaryUnLoad(binary));
+    ++binaries;
+    acl.mock_live_handles(MOCK_HANDLE_STREAM);
+  }
+  same_device.join();
+  other_device.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_GT(binaries, 0);
+}
+
 }  // namespace
 }  // namespace pypto::mock_test
