@@ -1,5 +1,7 @@
 """Matrix products with bias, scale and relu; quantisation; what other platforms have."""
 
+import math
+
 import pytest
 import torch
 from catalogue_support import FLOATS, HALF_ULPS, TORCH, case_id, check, run, values
@@ -94,13 +96,21 @@ CONVOLUTIONS = [
     ((1, 4, 9, 11), (6, 4, 3, 2), [1, 1], [1, 0], [1, 1], 1),
     ((2, 4, 12, 9), (6, 2, 3, 3), [2, 1], [1, 2, 0, 1], [1, 2], 2),
     ((1, 2, 5, 6, 7), (3, 2, 2, 3, 1), [1, 2, 1], [0, 1, 0], [1, 1, 1], 1),
+    ((2, 300, 17), (300, 1, 4), [1], [3, 0], [1], 300),  # one channel by one
+    ((1, 6, 9, 8), (6, 1, 3, 2), [2, 3], [1, 1], [1, 2], 6),
+    ((2, 3, 4, 5, 6), (3, 1, 2, 2, 3), [1, 2, 2], [1, 0, 1], [1, 1, 1], 3),
+    ((1, 130, 11), (260, 1, 3), [2], [1], [2], 130),
+    ((2, 150, 6, 5), (4, 150, 3, 3), [1, 2], [1, 1], [1, 1], 1),  # three products, the last one of fewer channels
+    ((1, 3, 23, 20), (8, 3, 7, 5), [3, 4], [3, 2], [1, 1], 1),
 ]
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=case_id)
 @pytest.mark.parametrize(("shape", "kernel", "strides", "paddings", "dilations", "groups"), CONVOLUTIONS)
 def test_conv(shape, kernel, strides, paddings, dilations, groups, dtype):
-    x, w, bias = (torch.randn(size).to(TORCH[dtype]) for size in (shape, kernel, (kernel[0],)))
+    scales = (1, math.prod(kernel[1:]) ** -0.5, 1)
+    sizes = (shape, kernel, (kernel[0],))
+    x, w, bias = ((torch.randn(size) * scale).to(TORCH[dtype]) for size, scale in zip(sizes, scales, strict=True))
     dims = len(strides)
     before_and_behind = paddings if len(paddings) == 2 * dims else [p for p in paddings for _ in range(2)]
     pads = [p for i in reversed(range(dims)) for p in before_and_behind[2 * i : 2 * i + 2]]

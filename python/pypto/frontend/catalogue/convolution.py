@@ -1,4 +1,4 @@
-"""Convolutions, one matrix product per place of the kernel, added up in FP32."""
+"""Convolutions: a matrix product with the cells that the kernel meets, or one channel by one, added up in FP32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pypto.dtypes import DataType
 from pypto.frontend.catalogue.arguments import to_dtype_argument, to_static_extents, to_tensor_argument
 from pypto.frontend.catalogue.declarations import declare
-from pypto.frontend.catalogue.elementwise import ELEMENTWISE, add, cast_to, emit
+from pypto.frontend.catalogue.elementwise import ELEMENTWISE, add, cast_to, emit, mul
 from pypto.frontend.catalogue.matrix import matmul
 from pypto.frontend.catalogue.movement import concat, index_select, is_whole, padded_to, with_valid
 from pypto.frontend.places import trace_error
@@ -17,6 +17,7 @@ from pypto.frontend.symbolic import maximum
 from pypto.frontend.tensor import Tensor
 
 _FLOATS = (DataType.DT_FP32, DataType.DT_FP16, DataType.DT_BF16)
+_TERMS = 512  # of one product: columns take that many times the memory of the cells of one channel
 
 
 def _shapes() -> Any:
@@ -95,12 +96,9 @@ def _convolved(
     ]
     if min(sizes) < 1:
         raise trace_error(ValueError, f"conv(): a kernel of {taps[2:]} does not fit {shape[2:]} with these paddings")
-    parts = []
-    for group in range(groups):
-        patch = _channels(padded, 1, group * taps[1], taps[1])
-        weights = _channels(kernel, 0, group * (taps[0] // groups), taps[0] // groups)
-        parts.append(_one_group(patch, weights, sizes, steps, spread))
-    product = _extended(parts[0] if groups == 1 else concat(parts, 1), taps[0], options)
+    one_by_one = taps[1] == 1 and taps[0] == groups
+    gather = _each_channel if one_by_one else _by_columns
+    product = _extended(gather(padded, kernel, sizes, steps, spread, groups), taps[0], options)
     result: Tensor = _shapes().reshape(product, [shape[0], taps[0], *sizes])
     return result
 
@@ -195,39 +193,98 @@ def _padded(source: Tensor, shape: list[int], around: list[int]) -> Tensor:
     return destination
 
 
-def _channels(x: Tensor, dim: int, first: int, count: int) -> Tensor:
-    shape = list(x.static_shape("conv()"))
-    if shape[dim] == count:
-        return x
-    offsets = [first if each == dim else 0 for each in range(len(shape))]
-    shape[dim] = count
-    part: Tensor = _shapes().view(x, shape, offsets)
-    return part
+def _places(kernel: list[int]) -> list[tuple[int, ...]]:
+    return list(itertools.product(*(range(extent) for extent in kernel)))
 
 
-def _one_group(x: Tensor, w: Tensor, sizes: list[int], steps: list[int], spread: list[int]) -> Tensor:
-    """[N, O, product of sizes] in FP32."""
-    batch, channels, *extents = x.static_shape("conv()")
-    count, _, *kernel = w.static_shape("conv()")
+class _Patches:
+    """The cells of x [_, _, ...] that the places of a kernel meet.
+
+    Of every step-th cell there are as many tensors as steps, from which the places take windows.
+    """
+
+    def __init__(self, x: Tensor, sizes: list[int], steps: list[int], spread: list[int]) -> None:
+        self._sizes, self._steps, self._spread = sizes, steps, spread
+        self._phases: dict[tuple[int, ...], Tensor] = {(): x}
+
+    def at(self, place: tuple[int, ...]) -> Tensor:
+        """Of one place, [_, _, sizes]."""
+        firsts = [tap * apart for tap, apart in zip(place, self._spread, strict=True)]
+        phase = tuple(first % step for first, step in zip(firsts, self._steps, strict=True))
+        x = self._phase(phase[::-1])
+        starts = [first // step for first, step in zip(firsts, self._steps, strict=True)]
+        extents = list(x.static_shape("conv()"))
+        if extents[2:] == self._sizes:
+            return x
+        window: Tensor = _shapes().view(x, [*extents[:2], *self._sizes], [0, 0, *starts])
+        return window
+
+    def _phase(self, lasts: tuple[int, ...]) -> Tensor:
+        """Every step-th cell of the last dims, the last one first."""
+        if lasts not in self._phases:
+            before, dim = self._phase(lasts[:-1]), len(self._steps) - len(lasts)
+            step, extent = self._steps[dim], before.static_shape("conv()")[2 + dim]
+            if step > 1:
+                count = (extent - lasts[-1] + step - 1) // step
+                where = emit("_arange", [lasts[-1], step], dims=[count], dtype=int(DataType.DT_INT32))
+                before = index_select(before, 2 + dim, where)
+            self._phases[lasts] = before
+        return self._phases[lasts]
+
+
+def _each_channel(
+    x: Tensor, w: Tensor, sizes: list[int], steps: list[int], spread: list[int], groups: int
+) -> Tensor:  # fmt: skip
+    """[N, C, product of sizes] in FP32, of channels that do not mix: products of cells, added up place by place."""
+    batch, channels = x.static_shape("conv()")[:2]
+    kernel = list(w.static_shape("conv()"))[2:]
+    weights = cast_to(_shapes().reshape(w, [channels, 1, math.prod(kernel)]), DataType.DT_FP32)
+    patches = _Patches(x, sizes, steps, spread)
     total: Tensor | None = None
-    for place in itertools.product(*(range(extent) for extent in kernel)):
-        patch = x
-        for i, tap in enumerate(place):
-            first = tap * spread[i]
-            if steps[i] > 1:
-                where = emit("_arange", [first, steps[i]], dims=[sizes[i]], dtype=int(DataType.DT_INT32))
-                patch = index_select(patch, 2 + i, where)
-            elif sizes[i] != extents[i]:
-                shape = list(patch.static_shape("conv()"))
-                shape[2 + i] = sizes[i]
-                patch = _shapes().view(patch, shape, [first if each == 2 + i else 0 for each in range(len(shape))])
-        columns = _shapes().reshape(patch, [batch, channels, math.prod(sizes)])
-        weights = _shapes().view(w, [count, channels, *[1] * len(kernel)], [0, 0, *place])
-        matrix = _shapes().reshape(weights, [1, count, channels])
-        product = matmul(matrix, columns, DataType.DT_FP32)
+    for number, place in enumerate(_places(kernel)):
+        patch = cast_to(patches.at(place), DataType.DT_FP32)
+        weight = _shapes().view(weights, [channels, 1, 1], [0, 0, number])
+        product = mul(patch, _shapes().reshape(weight, [1, channels, *[1] * len(sizes)]))
         total = product if total is None else add(total, product)
     assert total is not None
-    return total
+    result: Tensor = _shapes().reshape(total, [batch, channels, math.prod(sizes)])
+    return result
+
+
+def _by_columns(
+    x: Tensor, w: Tensor, sizes: list[int], steps: list[int], spread: list[int], groups: int
+) -> Tensor:  # fmt: skip
+    """[N, O, product of sizes] in FP32: products of the kernel with the cells that it meets, as columns."""
+    batch, channels, *extents = x.static_shape("conv()")
+    count, inputs, *kernel = w.static_shape("conv()")
+    taps, cells = math.prod(kernel), math.prod(sizes)
+    weights = _shapes().reshape(w, [groups, count // groups, inputs * taps])
+    products = 1 if groups > 1 else max(1, min(inputs, round(inputs * taps / _TERMS)))
+    together = -(-inputs // products)
+    total: Tensor | None = None
+    for first in range(0, inputs, together):
+        part = min(together, inputs - first)
+        source = x if groups > 1 else _shapes().view(x, [batch, part, *extents], [0, first, *[0] * len(extents)])
+        source = _shapes().reshape(source, [batch * part * groups, 1, *extents])
+        columns = _columns(source, kernel, sizes, steps, spread)
+        columns = _shapes().reshape(columns, [batch, groups, part * taps, cells])
+        lines = _shapes().view(weights, [groups, count // groups, part * taps], [0, 0, first * taps])
+        product = matmul(_shapes().reshape(lines, [1, groups, count // groups, part * taps]), columns, DataType.DT_FP32)
+        total = product if total is None else add(total, product)
+    assert total is not None
+    result: Tensor = _shapes().reshape(total, [batch, count, cells])
+    return result
+
+
+def _columns(x: Tensor, kernel: list[int], sizes: list[int], steps: list[int], spread: list[int]) -> Tensor:
+    """[rows, places of the kernel, ...] of x [rows, 1, ...]."""
+    places, patches = _places(kernel), _Patches(x, sizes, steps, spread)
+    if len(places) == 1:
+        return patches.at(places[0])
+    columns = declare([x.static_shape("conv()")[0], len(places), *sizes], x.dtype)
+    for number, place in enumerate(places):
+        _shapes().write_region(columns, patches.at(place), [0, number, *[0] * len(sizes)])
+    return columns
 
 
 EXPLICIT: dict[str, Any] = {"conv": conv}

@@ -132,8 +132,8 @@ bool AllInside(const simd::KernelTable& kernels, const int32_t* indices, int64_t
          kernels.reduce_i32[simd::kReduceAmax](indices, n) < extent;
 }
 
-template <typename T>
-void LookUp(T* to, const T* from, const int32_t* indices, int64_t n) {
+template <typename T, typename Index>
+void LookUp(T* to, const T* from, const Index* indices, int64_t n) {
   int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const T a = from[indices[i]];
@@ -146,6 +146,16 @@ void LookUp(T* to, const T* from, const int32_t* indices, int64_t n) {
     to[i + 3] = d;
   }
   for (; i < n; ++i) to[i] = from[indices[i]];
+}
+
+void LookUpCells(std::byte* to, const std::byte* from, const int64_t* indices, int64_t n, int64_t bytes) {
+  const auto as = [&]<typename T>() { LookUp(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), indices, n); };
+  switch (bytes) {
+    case 1: return as.operator()<uint8_t>();
+    case 2: return as.operator()<uint16_t>();
+    case 8: return as.operator()<uint64_t>();
+    default: return as.operator()<uint32_t>();
+  }
 }
 
 template <typename T>
@@ -286,6 +296,10 @@ void RunIndexSelect(const WholeArgs& args) {
       return true;
     }
     const std::byte* from = x.At(at, args.rank);
+    if (to_step == 1 && from_step == 1) {
+      LookUpCells(to, from, indices.data(), cells[last], bytes);
+      return true;
+    }
     for (int64_t i = 0; i < cells[last]; ++i) {
       CopyCells(to + i * to_step * bytes, 1, from + indices[static_cast<size_t>(i)] * from_step * bytes, 1, 1, bytes);
     }
