@@ -128,6 +128,44 @@ def test_conv(shape, kernel, strides, paddings, dilations, groups, dtype):
     check(got, expected, HALF_ULPS, 2e-5)
 
 
+@pytest.mark.parametrize("count", [1, 6])
+def test_a_scaled_conv(count):
+    x, w, bias = torch.randn(2, 3, 20), torch.randn(6, 3, 3) / 3, torch.randn(6)
+    scales = torch.rand(count) + 0.5
+    bits = scales.view(torch.int32).to(torch.int64) | (7 << 40)
+    product = torch.nn.functional.conv1d(x.double(), w.double())
+
+    def body(a, b, c):
+        how = {"scale_tensor": c} if c.dtype == pypto.DT_INT64 else {"bias_tensor": c, "scale": 0.7500001}
+        return pypto.conv(a, b, FP32, [1], [0], [1], extend_params={"relu_type": 1, **how})
+
+    got = run(body, [x, w, bias], torch.empty(product.shape))
+    check(got, ((product + bias.double().reshape(1, 6, 1)) * 0.75).relu(), 4, 2e-6)  # a scale keeps ten bits
+    kept = (scales.view(torch.int32) & ~0x1FFF).view(torch.float32).double()
+    got = run(body, [x, w, bits], torch.empty(product.shape))
+    check(got, (product * kept.reshape(1, -1, 1)).relu(), 4, 2e-6)
+
+
+def test_what_follows_a_conv_is_checked():
+    def kernel_with(**extend):
+        @pypto.frontend.jit
+        def kernel(x: pypto.Tensor([1, 3, 20], FP32), w: pypto.Tensor([6, 3, 3], FP32), b: pypto.Tensor([5], FP32)):
+            pypto.conv(x, w, FP32, [1], [0], [1], extend_params={k: b if v == "b" else v for k, v in extend.items()})
+
+        return kernel
+
+    for extend, text in (
+        (
+            {"bias": "b"},
+            r"conv\(\): unknown extend_params \['bias'\]; known: bias_tensor, relu_type, scale, scale_tensor",
+        ),
+        ({"bias_tensor": "b"}, r"conv\(\): bias_tensor holds 5 numbers; expected 1 or one for each of 6 outputs"),
+        ({"scale_tensor": "b"}, r"conv\(\): scale_tensor is DT_UINT64 or DT_INT64, got DT_FP32"),
+    ):
+        with pytest.raises(pypto.CompileError, match=text):
+            pypto.ir.compile(kernel_with(**extend))
+
+
 TRANSPOSED = [
     # x, w, strides, paddings, dilations, output paddings, groups
     ((2, 3, 9), (3, 5, 4), [2], [1], [1], [1], 1),

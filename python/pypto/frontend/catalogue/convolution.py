@@ -10,7 +10,7 @@ from pypto.dtypes import DataType
 from pypto.frontend.catalogue.arguments import to_dtype_argument, to_static_extents, to_tensor_argument
 from pypto.frontend.catalogue.declarations import declare
 from pypto.frontend.catalogue.elementwise import ELEMENTWISE, add, cast_to, emit, mul
-from pypto.frontend.catalogue.matrix import matmul
+from pypto.frontend.catalogue.matrix import extensions, matmul, scale_of
 from pypto.frontend.catalogue.movement import concat, index_select, is_whole, padded_to, with_valid
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import maximum
@@ -41,10 +41,12 @@ def conv(
 ) -> Tensor:
     """A convolution over 1 to 3 dims: x [N, C, ...], w [O, C / groups, ...], accumulated in FP32, rounded once.
 
-    `paddings`: one per dim, or two (before and behind it). `extend_params`: bias_tensor [O], relu_type.
+    `paddings`: one per dim, or two (before and behind it). `extend_params`: bias_tensor [O]; then scale (a float) or
+    scale_tensor (FP32 in the low bits of UINT64 or INT64); then relu_type.
     With `transposed` it is the gradient of such a convolution in its input: w is [C, O / groups, ...], the result has
     (extent - 1) * stride - paddings + dilation * (taps - 1) + output_padding + 1 cells in each dim.
     """
+    options = extensions(extend_params, "conv()", {"bias_tensor", "relu_type", "scale", "scale_tensor"})
     source, kernel = to_tensor_argument(x, "conv()"), to_tensor_argument(w, "conv()")
     dtype = to_dtype_argument(out_dtype, "conv()")
     dims = source.dim - 2
@@ -71,7 +73,7 @@ def conv(
     if valid is not None:
         source = padded_to(source, shape)
         extents = _valid_of(valid, taps[2:], steps, spread, around, further)
-    result = _convolved(source, kernel, steps, spread, around, further, groups, dict(extend_params or {}))
+    result = _convolved(source, kernel, steps, spread, around, further, groups, options)
     result = cast_to(result, dtype)
     if valid is None:
         return result
@@ -119,11 +121,24 @@ def _valid_of(
 
 
 def _extended(product: Tensor, count: int, options: dict[str, Any]) -> Tensor:
-    """Bias of `count` channels and relu."""
-    if options.get("bias_tensor") is not None:
-        bias = cast_to(to_tensor_argument(options["bias_tensor"], "conv()"), DataType.DT_FP32)
-        product = add(product, _shapes().reshape(bias, [1, count, 1]))
+    """Bias, scale and relu of [N, O, cells]; bias and a tensor of scales have one number for all, or one per output."""
+    if "bias_tensor" in options:
+        bias = to_tensor_argument(options["bias_tensor"], "conv()")
+        product = add(product, _per_output(cast_to(bias, DataType.DT_FP32), count, "bias_tensor"))
+    if "scale" in options or "scale_tensor" in options:
+        scale = scale_of(options, "conv()")
+        product = mul(product, _per_output(scale, count, "scale_tensor") if isinstance(scale, Tensor) else scale)
     return ELEMENTWISE["relu"](product) if options.get("relu_type") else product
+
+
+def _per_output(x: Tensor, count: int, name: str) -> Tensor:
+    amount = math.prod(x.static_shape("conv()"))
+    if amount not in (1, count):
+        raise trace_error(
+            ValueError, f"conv(): {name} holds {amount} numbers; expected 1 or one for each of {count} outputs"
+        )
+    laid: Tensor = _shapes().reshape(x, [1, amount, 1])
+    return laid
 
 
 def _around_transposed(

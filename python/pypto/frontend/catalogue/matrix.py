@@ -69,7 +69,7 @@ def extended(product: Tensor, dtype: DataType, scaled: bool, options: dict[str, 
         bias = to_tensor_argument(options["bias_tensor"], "matmul()")
         product = add(product, cast_to(bias, product.dtype))
     if scaled:
-        product = mul(cast_to(product, DataType.DT_FP32), _scale_of(options))
+        product = mul(cast_to(product, DataType.DT_FP32), scale_of(options, "matmul()"))
     if options.get("relu_type"):
         product = ELEMENTWISE["relu"](product)
     if dtype == DataType.DT_INT8:
@@ -77,11 +77,12 @@ def extended(product: Tensor, dtype: DataType, scaled: bool, options: dict[str, 
     return cast_to(product, dtype)
 
 
-def _scale_of(options: dict[str, Any]) -> Any:
+def scale_of(options: dict[str, Any], what: str) -> Any:
+    """The number or the FP32 tensor that `extend_params` multiply with."""
     if "scale_tensor" in options:
         scale = to_tensor_argument(options["scale_tensor"], "matmul()")
         if scale.dtype not in _WIDE:
-            raise trace_error(TypeError, f"matmul(): scale_tensor is DT_UINT64 or DT_INT64, got {scale.dtype.name}")
+            raise trace_error(TypeError, f"{what}: scale_tensor is DT_UINT64 or DT_INT64, got {scale.dtype.name}")
         return emit("_scale_bits", [scale])
     return _ten_bits(float(options.get("scale", 1.0)))
 
