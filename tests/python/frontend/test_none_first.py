@@ -146,6 +146,33 @@ def test_a_helper_asks_for_none(tmp_path, lines):
     follows(tmp_path, lines, more=HELPERS)
 
 
+LEFT = "\nif acc is not None:\n    out[0:4] = x * acc\nelse:\n    out[4:8] = x"
+MAY_BE = "def some(t, k):\n    if k > 1:\n        return t * 2.0\n    return None\n"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "for i in pypto.loop(3):\n    acc = some(x, n[0])",
+        "acc = x * 3.0\nfor i in pypto.loop(3):\n    acc = some(x, n[0])",
+        "acc = None\nfor i in pypto.loop(n[0]):\n    acc = some(x, i)",
+        "acc = x * 3.0\nfor i in pypto.loop(3):\n    if i == n[0]:\n        acc = None",
+        "acc = x * 3.0\nfor i in pypto.loop(3):\n    if acc is None:\n        acc = x * 4.0\n    elif i == n[0]:\n"
+        "        acc = None",
+        "for i in pypto.loop(3):\n    if n[0] > 1:\n        acc = x * 4.0\n    else:\n        acc = None",
+        "acc = x\nfor i in pypto.loop(2):\n    for j in pypto.loop(2):\n        acc = some(x, n[0] + i + j)",
+        "acc = x\nfor i, k in pypto.loop_unroll(0, n[0], 1, unroll_list=[2]):\n    acc = None if k == 1 else x * 2.0",
+        "acc = x\nfor i, k in pypto.loop_unroll(0, n[0], 1, unroll_list=[2]):\n    acc = x * 2.0 if k == 1 else None",
+        "acc = None\nfor i, k in pypto.loop_unroll(0, n[0], 1, unroll_list=[2]):\n    acc = x if k == 1 else None",
+        "acc = 7\nfor i in pypto.loop(2):\n    if acc is not None and n[0] > 1:\n        out[0:4] = x * acc\n"
+        "        acc = None\n    else:\n        acc = i + 3",
+        "acc = 0.5\nfor i in pypto.loop(3):\n    acc = 1.5\n    if i == n[0]:\n        acc = None",
+    ],
+)
+def test_what_a_loop_leaves_may_be_none(tmp_path, lines):
+    follows(tmp_path, lines + LEFT, more=MAY_BE)
+
+
 def test_it_is_no_value(tmp_path):
     kernel = load(tmp_path, LOOP + "    acc = acc * 2.0 if i > 1 else t\nout[0:4] = acc")
     assert run(kernel, 2)[:4].tolist() == [2.0, 4.0, 6.0, 8.0]

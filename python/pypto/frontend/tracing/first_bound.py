@@ -88,11 +88,26 @@ class FirstBound:
         """Names that hold None when the loop begins, and that its body binds, are unbound till then."""
         for name in self.meta.names.assigned:
             value = frame.get(name, carry.UNBOUND)
-            if value is None and (self.ordinal, name) in self.trace.facts.nones:
+            is_known = (self.ordinal, name) in self.trace.facts.nones
+            if is_known and value is None:
                 frame[name] = carry.UNBOUND
+            if is_known or may_be_none(value):
                 self._nones.add(name)
-            elif may_be_none(value):
+
+    def _end_nones(self, frame: dict[str, Any]) -> dict[str, Any]:
+        """A frame in which names that hold None at the end of the body, and else something, are unbound."""
+        others = {*self._variables, *self._numbers.names(), *self._structures.names, *self._constants}
+        unbound = {}
+        for name in sorted(self.meta.names.assigned & (self._live_at_head | self._live_after)):
+            value = frame.get(name, carry.UNBOUND)
+            is_none = value is None and name in others and self._constants.get(name, carry.UNBOUND) is not None
+            if is_none:
+                unbound[name] = carry.UNBOUND
+            if (is_none or may_be_none(value)) and name not in self._nones:
                 self._nones.add(name)
+                self.trace.facts.nones.add((self.ordinal, name))
+                self.trace.starts_over = True
+        return frame | unbound
 
     def note_nones(self) -> bool:
         """Notes this for all names that hold None when the loop begins and are read in its body; false if for none."""

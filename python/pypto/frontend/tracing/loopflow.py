@@ -266,7 +266,7 @@ class LoopFlow(LoopAliases, FirstBound):
     def end(self, frame: dict[str, Any]) -> None:
         """The end of the body: carried tensors take their new values; everything else must be as it was."""
         self.runtime.settle_all()
-        frame = self._with_elements(frame)
+        frame = self._with_elements(self._end_nones(frame))
         for name in self._structures.others(frame):
             self._refuse_change(name, self._structures[name], frame.get(name, carry.UNBOUND))
         for name in self._structures.names:
@@ -295,6 +295,8 @@ class LoopFlow(LoopAliases, FirstBound):
                     continue
             else:
                 self._numbers.end_flag(name, bound)
+                if value is carry.UNBOUND and name in self._nones:
+                    continue
             if isinstance(value, Tensor) and value is not variable:
                 self._end_valid(name, variable, value)
             head = self._heads.get(name)
@@ -310,6 +312,8 @@ class LoopFlow(LoopAliases, FirstBound):
                     continue
             else:
                 self._numbers.end_flag(name, bound)
+                if value is carry.UNBOUND and name in self._nones:
+                    continue
             if not self._numbers.end(name, value):
                 raise self.runtime.error(
                     TypeError,
