@@ -7,6 +7,8 @@ import datetime
 import enum
 import functools
 import operator
+import random
+import threading
 import types
 import typing
 
@@ -224,6 +226,23 @@ def put_item(key, value):
     return lambda of: of.__setitem__(key, value)
 
 
+def of_thread():
+    class Local(threading.local):
+        k = 2
+
+        def __init__(self):
+            self.a, self.v = 2, [2]
+
+    return Local()
+
+
+def generator():
+    class Derived(random.Random):
+        k = 2
+
+    return Derived(1)
+
+
 ENUMS = {
     "value of a member": (lambda: enum_of().X, lambda o: o.value, put("_value_", 5)),
     "value through the class": (enum_of, lambda o: o.X.value, lambda o: setattr(o.X, "_value_", 5)),
@@ -309,6 +328,10 @@ OBJECTS = {
     "__len__": (answering, len, lambda o: o.held.update(a=3)),
     "dict of attributes": (lambda: classes()(), lambda o: getattr(o, "z", 2), put("__dict__", {"z": 3})),
     "class of an object": (lambda: dataclass_of()(), lambda o: getattr(o, "k", 2), class_swapped),
+    "variable of a thread": (of_thread, lambda o: o.a, put("a", 3)),
+    "container of a thread": (of_thread, lambda o: sum(o.v), lambda o: o.v.append(1)),
+    "class of variables of a thread": (of_thread, lambda o: o.k, lambda o: setattr(type(o), "k", 3)),
+    "class of a generator": (generator, lambda o: o.k, lambda o: setattr(type(o), "k", 3)),
     "name of a class": (classes, lambda o: len(o.__name__), put("__name__", "Other")),
     "docstring of a class": (classes, lambda o: len(o.__doc__ or "aa"), put("__doc__", "Text.")),
     "annotations of a class": (

@@ -9,6 +9,7 @@ import collections
 import contextvars
 import io
 import itertools
+import threading
 import numpy
 import torch
 
@@ -54,6 +55,8 @@ listed, mapped, ordered = [0], {}, collections.OrderedDict()
 queue, members, more_members = collections.deque([0]), set(), Sets()
 octets, numbers, cells = bytearray(1), array.array("i", [0]), numpy.zeros(2, dtype=int)
 host, context, unset = torch.zeros(2), contextvars.ContextVar("context", default=0), contextvars.ContextVar("unset")
+of_thread = threading.local()
+of_thread.w = 0
 text, view = io.StringIO(), memoryview(octets)
 steps, counts, squares = iter(range(1, 100)), itertools.count(1), (k * k for k in range(1, 100))
 bare, with_attribute, inner, closed = Bare(), Listed(), ([0], {"a": {1}}), counter()
@@ -76,6 +79,7 @@ TWICE = "y = x * k\nif n[0] > 0:\n    y = y + 1.0\nout[0:4] = y"
         "view[0] = view[0] + 1\nk = octets[0]",
         "numbers[0] = numbers[0] + 1\nk = numbers[0]",
         "numbers.append(1)\nk = len(numbers) - 1",
+        "of_thread.w = of_thread.w + 1\nk = of_thread.w",
         "cells[0] = cells[0] + 1\nk = int(cells[0])",
         "host[0] = host[0] + 1.0\nk = int(host[0])",
         "text.write('a')\nk = len(text.getvalue())",

@@ -121,7 +121,7 @@ class Keys:
             if is_generator(type(value)):
                 self.generators[id(value)] = value
             held = tuple((self.of(key), self.of(part)) for key, part in state)
-            return (SameObject(value), held, self._items(attributes_in(value)))
+            return (SameObject(value), self.of(type(value)), held, self._items(attributes_in(value)))
         if _is_opaque(value):
             return SameObject(value)
         return (self.of(type(value)), self._elements(value), self._attributes(value))

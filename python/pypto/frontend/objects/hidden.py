@@ -11,6 +11,7 @@ import io
 import pickle
 import random
 import sys
+import threading
 import types
 import zlib
 from collections.abc import Callable, Collection
@@ -104,6 +105,17 @@ def _put_value(variable: contextvars.ContextVar[Any], parts: Parts) -> bool:
     return True
 
 
+def _of_thread(local: Any) -> Parts:
+    return list(vars(local).items())
+
+
+def _put_of_thread(local: Any, parts: Parts) -> bool:
+    held = vars(local)
+    held.clear()
+    held.update(parts)
+    return True
+
+
 _BUFFER, _FILE = Hidden(_buffered, _put_buffered), Hidden(_position, _put_position)
 _KINDS: dict[type, Hidden] = {
     random.Random: _as_bytes(random.Random.getstate, random.Random.setstate),
@@ -117,6 +129,7 @@ _KINDS: dict[type, Hidden] = {
     io.BufferedRandom: _FILE,
     io.FileIO: _FILE,
     contextvars.ContextVar: Hidden(_value_of, _put_value),
+    threading.local: Hidden(_of_thread, _put_of_thread),
 }
 _known_packages: set[str] = set()
 
