@@ -251,3 +251,25 @@ def test_calls_share_the_copy_of_an_array():
         assert out.tolist() == [times] * 4
     assert kernel._known_hits == 30
     assert resident_bytes() - before < 4 * held.nbytes
+
+
+@pytest.mark.parametrize("held", [[1.0], {0: 1.0}, np.ones(1), np.ones(9000), torch.ones(1)])
+def test_what_changes_during_a_compilation_is_not_kept(held):
+    """Another thread changes it between the look at what is captured and where the trace reads it."""
+
+    def read(held):
+        time.sleep(0.2)
+        return held[0]
+
+    kernel = kernel_of(read, held)
+    compiling = threading.Thread(target=result, args=(kernel,))
+    compiling.start()
+    time.sleep(0.1)
+    held[0] = 2.0
+    compiling.join()
+    assert result(kernel) == 2
+    held[0] = 1.0
+    assert [result(kernel), result(kernel)] == [1, 1]
+    held[0] = 2.0
+    assert result(kernel) == 2
+    assert kernel.cache_info().currsize == 2

@@ -146,9 +146,9 @@ class JitKernel(_core.KernelCall):
             self._prepared = trace_kernel.prepare(self.function, self.signature)
         return self._prepared
 
-    def _image(self, request: Request, platform: str) -> tuple[Any, list[PrintSite], Reads, Draws]:
+    def _image(self, request: Request, platform: str) -> tuple[Any, list[PrintSite], Reads, Draws | None]:
         """The image, the places of prints, the captured tensors whose contents are part of it, with these, and the
-        generators that it has drawn of."""
+        generators that it has drawn of; None in their place where what is captured has changed meanwhile."""
         with self._lock:
             keys, of_scalars = Keys(), Keys()
             scalars = tuple((name, of_scalars.of(request.constants[name])) for name in sorted(request.constants))
@@ -170,6 +170,10 @@ class JitKernel(_core.KernelCall):
                 image, sites = self._read_or_compile(request, platform, watcher)
             reads = watcher.found(reads)
             draws = drawn_since((*generators, *(each for each in reads if each[0] in watcher.draws())))
+            if not draws and (
+                self._captures.current(Keys()) != key[0] or contents_of(read for read, _ in reads) != reads
+            ):
+                return image, sites, reads, None
             self._reads[key] = tuple(read for read, _ in reads)
             self._cache[key, _contents_in(reads)] = (image, sites, draws)
             while len(self._cache) > MAX_CACHED:
@@ -227,7 +231,7 @@ class JitKernel(_core.KernelCall):
         if settings.tolerance is not None:
             verify.check(runtime, image, tensors, settings.tolerance)
             return None
-        if not watched or draws:
+        if not watched or draws is None or draws:
             return None
         of_call.watch_contents(reads)
         dims = tuple(tuple(dim if isinstance(dim, int) else None for dim in tensor.dims) for tensor in bound)
