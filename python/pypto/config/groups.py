@@ -142,6 +142,12 @@ def _collect(options: dict[str, Any]) -> dict[str, Any]:
     return updates
 
 
+_KEYWORDS = tuple(
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+    for name in (*(f"{group}_options" for group in GROUPS), *_TILE_KEYS)
+)
+
+
 def set_options(**options: Any) -> None:
     """Sets options in the current scope: all that are given, or none when one is wrong.
 
@@ -156,6 +162,12 @@ def options(name: str = "", **options: Any) -> scopes.ScopeBlock:
     if not isinstance(name, str):
         raise fe_error(TypeError, f"options(): name is a str, got {type(name).__name__}")
     return scopes.ScopeBlock(name, _collect(options))
+
+
+# What `inspect.signature` and help show.
+_NAME = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default="")
+set_options.__signature__ = inspect.Signature(_KEYWORDS)  # type: ignore[attr-defined]
+options.__signature__ = inspect.Signature((_NAME, *_KEYWORDS))  # type: ignore[attr-defined]
 
 
 def reset_options() -> None:

@@ -95,8 +95,6 @@ def tile_value(key: str, value: Any) -> Any:
         if len(value) > _MAX_VECTOR_DIMS:
             raise fe_error(ValueError, f"Option '{key}': expected 1 to 5 extents, got {len(value)}")
         return list(value) or None
-    if key == "cube_tile_shapes" and isinstance(value, list | tuple) and len(value) == 4 and value[3] is True:
-        raise fe_error(NotImplementedError, f"Option '{key}': enable_split_k is not in this version")
     return value
 
 

@@ -230,12 +230,33 @@ def test_tile_shapes():
         ({"vec_tile_shapes": [0]}, ValueError, "doesn't within the value range"),
         ({"vec_tile_shapes": 3}, TypeError, r"Expected list\[int64\]"),
         ({"cube_tile_shapes": [[1, 1], [1, 1]]}, ValueError, "but got 2 elements"),
-        ({"cube_tile_shapes": [[1, 1], [1, 1], [1, 1], True]}, NotImplementedError, "enable_split_k"),
+        ({"cube_tile_shapes": [[1, 1], [1, 1], [1, 1], 1]}, TypeError, "index 3. Expected bool, but got int"),
     ],
 )
 def test_refused_tile_shapes(options, kind, text):
     with pytest.raises(kind, match=text):
         pypto.set_options(**options)
+
+
+def test_split_k_is_kept_and_goes_back_into_the_setters():
+    tile = ([16, 16], [256, 512, 512], [128, 128], True)
+    with pypto.options():
+        pypto.set_cube_tile_shapes([16, 16], [256, 512], [128, 128], enable_split_k=True)
+        assert pypto.get_cube_tile_shapes() == tile
+        pypto.set_options(cube_tile_shapes=pypto.get_cube_tile_shapes())
+        pypto.set_cube_tile_shapes(*pypto.get_cube_tile_shapes())
+        assert pypto.get_cube_tile_shapes() == tile
+
+
+@pytest.mark.parametrize(("function", "first"), [(pypto.set_options, []), (pypto.options, ["name"])])
+def test_signatures_name_every_keyword(function, first):
+    parameters = inspect.signature(function).parameters
+    keywords = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    groups = ("codegen", "host", "pass", "runtime", "verify", "debug", "operation")
+    tiles = {"vec_tile_shapes", "cube_tile_shapes", "conv_tile_shapes", "matrix_size"}
+    assert [name for name in parameters if name not in keywords] == first
+    assert set(keywords) == {f"{group}_options" for group in groups} | tiles
+    assert all(parameters[name].default is None for name in keywords)
 
 
 def test_matrix_size_has_three_elements():

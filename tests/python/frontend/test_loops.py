@@ -222,7 +222,7 @@ def test_tile_shapes_of_the_host_are_where_kernels_start():
         (lambda: pypto.set_vec_tile_shapes(2.0), TypeError, "tile shapes are ints"),
         (lambda: pypto.set_cube_tile_shapes([1], [1, 1], [1, 1]), ValueError, "m is a list of 2 ints"),
         (lambda: pypto.set_cube_tile_shapes([1, 1], [1], [1, 1]), ValueError, "k is a list of 2 or 3 ints"),
-        (lambda: pypto.set_cube_tile_shapes([1, 1], [1, 1], [1, 1], True), NotImplementedError, "enable_split_k"),
+        (lambda: pypto.set_cube_tile_shapes([1, 1], [1, 1], [1, 1], 1), TypeError, "enable_split_k is True or False"),
     ],
 )
 def test_wrong_tile_shapes(call, kind, text):

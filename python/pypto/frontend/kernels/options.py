@@ -134,7 +134,10 @@ def set_vec_tile_shapes(*shapes: int) -> None:
 
 
 def set_cube_tile_shapes(m: Any, k: Any, n: Any, enable_split_k: bool = False) -> None:
-    """Tile of the matrix products that follow: [m0, m1], [k0, k1] or [k0, k1, k2], [n0, n1]."""
+    """Tile of the matrix products that follow: [m0, m1], [k0, k1] or [k0, k1, k2], [n0, n1].
+
+    `enable_split_k` is kept for compilers of the hardware and changes no result.
+    """
     tile: list[Any] = []
     for name, extents, lengths in (("m", m, (2,)), ("k", k, (2, 3)), ("n", n, (2,))):
         if not isinstance(extents, list | tuple) or len(extents) not in lengths:
@@ -143,9 +146,10 @@ def set_cube_tile_shapes(m: Any, k: Any, n: Any, enable_split_k: bool = False) -
                 f"set_cube_tile_shapes(): {name} is a list of {' or '.join(map(str, lengths))} ints, got {extents!r}",
             )
         tile.append([_positive(extent, "set_cube_tile_shapes()") for extent in extents])
-    if enable_split_k:
-        raise trace_error(NotImplementedError, "set_cube_tile_shapes(): enable_split_k is not in this version")
-    scopes.change({"cube_tile_shapes": tile})
+    if not isinstance(enable_split_k, bool):
+        kind = type(enable_split_k).__name__
+        raise trace_error(TypeError, f"set_cube_tile_shapes(): enable_split_k is True or False, got {kind}")
+    scopes.change({"cube_tile_shapes": [*tile, enable_split_k]})
 
 
 def get_vec_tile_shapes() -> list[int]:
