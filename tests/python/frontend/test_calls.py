@@ -1,5 +1,7 @@
 """Binding of direct calls: texts of reference/frontend.md §1.2."""
 
+import inspect
+
 import pytest
 from frontend_samples import Sample
 
@@ -63,6 +65,14 @@ def test_jit_takes_functions_only(target):
     with pytest.raises(pypto.FeError) as caught:
         pypto.frontend.jit(target)
     assert isinstance(caught.value, TypeError)
+
+
+def test_the_signature_of_jit_names_its_keywords():
+    parameters = inspect.signature(pypto.jit).parameters
+    keywords = {name: item.default for name, item in parameters.items() if item.kind is item.KEYWORD_ONLY}
+    groups = ("host", "codegen", "pass", "runtime", "verify", "debug")
+    defaults = {f"{group}_options": None for group in groups} | {"new_ir": True, "create_new_logical_tensor": False}
+    assert keywords == defaults
 
 
 def test_jit_keywords():

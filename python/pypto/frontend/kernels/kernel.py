@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import threading
 import types
 from collections.abc import Callable, Mapping
@@ -278,6 +279,16 @@ def jit(function: Any = None, /, **keywords: Any) -> Any:
     if function is None:
         return decorate
     return decorate(function)
+
+
+jit.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter("function", inspect.Parameter.POSITIONAL_ONLY, default=None),
+        *(inspect.Parameter(group, inspect.Parameter.KEYWORD_ONLY, default=None) for group in GROUPS),
+        inspect.Parameter("new_ir", inspect.Parameter.KEYWORD_ONLY, default=True),
+        inspect.Parameter("create_new_logical_tensor", inspect.Parameter.KEYWORD_ONLY, default=False),
+    ]
+)
 
 
 @overload
