@@ -41,6 +41,11 @@ def error_code(kind: type[BaseException]) -> str:
     return UNKNOWN_CODE
 
 
+def _code_text(code: Any) -> str:
+    """An error code as texts show it: 0xF00001 is F00001."""
+    return f"{code:06X}" if isinstance(code, int) else str(code)
+
+
 class PyptoError(Exception):
     """Base of all errors of pypto: `PyptoError(msg)` or `PyptoError(err_code, msg)`."""
 
@@ -51,7 +56,7 @@ class PyptoError(Exception):
         """Keeps code and message; the text is the message, behind its code when one was given."""
         BaseException.__init__(self, *args)  # not super(): a SyntaxError would read the arguments
         if len(args) == 2:
-            self.err_code, self.msg = str(args[0]), str(args[1])
+            self.err_code, self.msg = _code_text(args[0]), str(args[1])
         else:
             self.msg = str(args[0]) if args else ""
 

@@ -81,6 +81,7 @@ def test_fe_error_is_also_of_its_python_kind(kind, code):
 def test_plain_constructors():
     assert str(pypto.PyptoError("text")) == "text"
     assert str(pypto.PyptoError("F00001", "text")) == "ErrCode: F00001, text"
+    assert str(pypto.PyptoError(0xF00001, "text")) == "ErrCode: F00001, text"
     node = object()
     error = pypto.ParserError(node, "text")
     assert error.node is node

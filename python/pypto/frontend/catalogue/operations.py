@@ -183,10 +183,12 @@ def view(x: Any, shape: Any = None, offsets: Any = None, *, valid_shape: Any = N
     starts = [0] * rank if offsets is None else to_extents(offsets, "view()")
     for name, given in (("shape", extents), ("offsets", starts)):
         if len(given) != rank:
-            raise trace_error(ValueError, f"view(): {name} has {len(given)} entries for a tensor of {rank} dims")
+            text = f"view(): {name} has {len(given)} entries for a tensor of {rank} dims (rank mismatch)"
+            raise trace_error(ValueError, text)
     valid = _valid_exprs(valid_shape, "view()")
     if valid and len(valid) != rank:
-        raise trace_error(ValueError, f"view(): valid_shape has {len(valid)} entries for a tensor of {rank} dims")
+        text = f"view(): valid_shape has {len(valid)} entries for a tensor of {rank} dims (rank mismatch)"
+        raise trace_error(ValueError, text)
     if isinstance(source, ReinterpretedTensor):
         return source.window(extents, starts, valid_shape)
     exprs = [to_expr(trace, start, "view()") for start in starts]
