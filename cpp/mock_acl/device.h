@@ -88,6 +88,7 @@ class Device {
   DeviceMemory& memory() const noexcept { return *memory_; }
 
   Context* primary = nullptr;
+  uint32_t contexts = 0;   // that have not ended
   uint64_t set_count = 0;  // aclrtSetDevice minus aclrtResetDevice
   std::atomic<uint32_t> streams{0};
   std::atomic<uint32_t> events{0};

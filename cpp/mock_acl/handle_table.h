@@ -67,6 +67,19 @@ class HandleTable {
     --live_;
     return true;
   }
+  // The same for all live objects that fulfil `wanted`: these, which nobody else closes.
+  template <typename Wanted>
+  std::vector<T*> RetireIf(Wanted&& wanted) {
+    std::lock_guard lock(mutex_);
+    std::vector<T*> result;
+    EachLive([&](T& object) {
+      if (!wanted(std::as_const(object))) return;
+      object.handle.store(0, std::memory_order_release);
+      --live_;
+      result.push_back(&object);
+    });
+    return result;
+  }
   void Return(T* object) {
     std::lock_guard lock(mutex_);
     object->returned = object->visitors != 0;
@@ -93,10 +106,7 @@ class HandleTable {
   template <typename See>
   void ForEachLive(See&& see) const {
     std::lock_guard lock(mutex_);
-    for (uint64_t i = 0; i < generations_.size(); ++i) {
-      T* object = chunks_[i / kChunkObjects].load(std::memory_order_relaxed) + i % kChunkObjects;
-      if (object->handle.load(std::memory_order_relaxed) != 0) see(*object);
-    }
+    EachLive(see);
   }
   // The live objects at this moment. They may be closed and taken again as soon as this returns.
   std::vector<T*> Live() const {
@@ -112,6 +122,13 @@ class HandleTable {
   static constexpr uint64_t kChunkObjects = 64;
   static constexpr uint64_t kChunks = 4096;
 
+  template <typename See>
+  void EachLive(See&& see) const {
+    for (uint64_t i = 0; i < generations_.size(); ++i) {
+      T* object = chunks_[i / kChunkObjects].load(std::memory_order_relaxed) + i % kChunkObjects;
+      if (object->handle.load(std::memory_order_relaxed) != 0) see(*object);
+    }
+  }
   bool Grow() {
     const uint64_t used = generations_.size();
     if (used == kChunks * kChunkObjects) return false;

@@ -113,7 +113,7 @@ aclError Instance::Finalize(bool whatever_the_count, uint64_t* left) {
 }
 
 void Instance::CloseAll() {
-  for (Context* context : contexts.Live()) CloseContext(*context, false);
+  for (Context* context : contexts.RetireIf([](const Context&) { return true; })) EndContext(*context, false);
   host_memory.Clear();
   copies.Stop();
   std::lock_guard lock(life_);

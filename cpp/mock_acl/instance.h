@@ -98,10 +98,11 @@ class Instance {
   // With life_ held.
   Context* OpenContext(Device& device, bool primary);
   Stream* OpenStream(Context& context, uint32_t flags);
-  // Without life_: they wait for work, which may call back.
-  void CloseContext(Context& context, bool wait_for_work);
-  void CloseBinary(Binary& binary);
-  void ClearIfUnused(Device& device);
+  // Without life_: they wait for work, which may call back. The handles are stale already.
+  void EndContext(Context& context, bool wait_for_work);
+  void EndStream(Stream& stream, bool wait_for_work);
+  void EndEvent(Event& event);
+  void EndBinary(Binary& binary);
   void CloseAll();
   void ReportLeaks() const;
 

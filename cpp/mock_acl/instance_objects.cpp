@@ -42,6 +42,7 @@ Context* Instance::OpenContext(Device& device, bool primary) {
   }
   streams.Publish(context->default_stream);
   contexts.Publish(context);
+  ++device.contexts;
   return context;
 }
 
@@ -76,14 +77,12 @@ aclError Instance::ResetDevice(int32_t id, bool force) {
     }
     device->set_count = force ? 0 : device->set_count - 1;
     if (device->set_count > 0) return kSuccess;
-    if (device->primary != nullptr) closing.push_back(std::exchange(device->primary, nullptr));
-    if (force) {
-      for (Context* context : contexts.Live()) {
-        if (context->device == device && !context->primary) closing.push_back(context);
-      }
-    }
+    const Context* primary = std::exchange(device->primary, nullptr);
+    closing = contexts.RetireIf([&](const Context& context) {
+      return &context == primary || (force && context.device == device && !context.primary);
+    });
   }
-  for (Context* context : closing) CloseContext(*context, !force);
+  for (Context* context : closing) EndContext(*context, !force);
   return kSuccess;
 }
 
@@ -108,33 +107,23 @@ aclError Instance::DestroyContext(void* handle) {
   if (context->primary) {
     return Fail(kErrorRtParamInvalid, "the primary context of a device ends with aclrtResetDevice");
   }
-  CloseContext(*context, true);
+  if (contexts.Retire(context)) EndContext(*context, true);
   return kSuccess;
 }
 
-void Instance::CloseContext(Context& context, bool wait_for_work) {
-  if (!contexts.Retire(&context)) return;
-  for (Stream* stream : streams.Live()) {
-    if (stream->context() == &context) DestroyStream(*stream, wait_for_work);
+void Instance::EndContext(Context& context, bool wait_for_work) {
+  const auto belongs = [&](const auto& object) { return object.context == &context; };
+  for (Stream* stream : streams.RetireIf([&](const Stream& each) { return each.context() == &context; })) {
+    EndStream(*stream, wait_for_work);
   }
-  for (Event* event : events.Live()) {
-    if (event->context == &context) DestroyEvent(*event);
-  }
-  for (Binary* binary : binaries.Live()) {
-    if (binary->context == &context) CloseBinary(*binary);
-  }
+  for (Event* event : events.RetireIf(belongs)) EndEvent(*event);
+  for (Binary* binary : binaries.RetireIf(belongs)) EndBinary(*binary);
   context.default_stream = nullptr;
   Device& device = *context.device;
-  contexts.Return(&context);
-  ClearIfUnused(device);
-}
-
-// Device memory lives as long as any context of the device.
-void Instance::ClearIfUnused(Device& device) {
   std::lock_guard lock(life_);
-  const auto live = contexts.Live();
-  const bool used = std::any_of(live.begin(), live.end(), [&](const Context* c) { return c->device == &device; });
-  if (!used) device.memory().Clear();
+  contexts.Return(&context);
+  // Device memory lives as long as any context of the device.
+  if (--device.contexts == 0) device.memory().Clear();
 }
 
 aclError Instance::CreateStream(Context& context, uint32_t flags, void** handle) {
@@ -151,11 +140,14 @@ aclError Instance::CreateStream(Context& context, uint32_t flags, void** handle)
 }
 
 aclError Instance::DestroyStream(Stream& stream, bool wait_for_work) {
-  if (!streams.Retire(&stream)) return kSuccess;
+  if (streams.Retire(&stream)) EndStream(stream, wait_for_work);
+  return kSuccess;
+}
+
+void Instance::EndStream(Stream& stream, bool wait_for_work) {
   stream.Close(wait_for_work);
   if (stream.counted) stream.context()->device->streams.fetch_sub(1);
   streams.Return(&stream);
-  return kSuccess;
 }
 
 aclError Instance::CreateEvent(Context& context, uint32_t flags, bool extended, void** handle) {
@@ -173,7 +165,10 @@ aclError Instance::CreateEvent(Context& context, uint32_t flags, bool extended, 
 }
 
 void Instance::DestroyEvent(Event& event) {
-  if (!events.Retire(&event)) return;
+  if (events.Retire(&event)) EndEvent(event);
+}
+
+void Instance::EndEvent(Event& event) {
   {
     std::lock_guard lock(event.lock);
     event.latest.Drop();
@@ -208,11 +203,10 @@ aclError Instance::LoadBinary(Context& context, std::span<const uint8_t> bytes, 
 
 void Instance::UnloadBinary(Binary& binary) {
   static_cast<void>(SynchronizeDevice(*binary.context->device, kNoDeadline));
-  CloseBinary(binary);
+  if (binaries.Retire(&binary)) EndBinary(binary);
 }
 
-void Instance::CloseBinary(Binary& binary) {
-  if (!binaries.Retire(&binary)) return;
+void Instance::EndBinary(Binary& binary) {
   for (Function* function : binary.functions) {
     functions.Retire(function);
     functions.Return(function);

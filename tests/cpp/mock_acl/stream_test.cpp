@@ -325,11 +325,12 @@ TEST_F(Streams, TheDeviceIsSynchronisedWhileContextsOpenAndClose) {
       expect(acl.aclrtCreateContext(&context, device));
       expect(acl.aclrtCreateStream(&stream));
       expect(acl.aclrtMalloc(&block, 4096, kMallocHugeFirst));
+      NewEvent();
+      LoadTestKernels();
       expect(acl.aclrtMemsetAsync(block, 4096, 1, 4096, stream));
-      if (i % 2 == 0) expect(acl.aclrtSynchronizeStream(stream));
-      expect(acl.aclrtDestroyStream(stream));
+      expect(i % 2 == 0 ? acl.aclrtSynchronizeStream(stream) : acl.aclrtDestroyStream(stream));
       expect(acl.aclrtFree(block));
-      expect(acl.aclrtDestroyContext(context));
+      expect(acl.aclrtDestroyContext(context));  // with what is left in it
     }
     --open_threads;
   };
@@ -347,6 +348,9 @@ TEST_F(Streams, TheDeviceIsSynchronisedWhileContextsOpenAndClose) {
   other_device.join();
   EXPECT_EQ(wrong.load(), 0);
   EXPECT_GT(binaries, 0);
+  for (const auto kind : {MOCK_HANDLE_STREAM, MOCK_HANDLE_EVENT, MOCK_HANDLE_BINARY}) {
+    EXPECT_EQ(acl.mock_live_handles(kind), 0u) << kind;
+  }
 }
 
 }  // namespace
