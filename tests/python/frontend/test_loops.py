@@ -196,6 +196,23 @@ def test_tile_shapes_are_scoped():
     assert tiles == [("1", "8"), ("2", "16"), ("3", "32"), ("4", "16"), ("5", "8"), ("6", "64")]
 
 
+def test_each_body_of_an_unrolled_loop_starts_with_the_tiles_of_before():
+    @pypto.frontend.jit
+    def kernel(x: T([64, 64], FP32)):
+        pypto.set_vec_tile_shapes(8, 8)
+        for _ in pypto.loop(5, unroll_list=[3]):
+            x[:] = x + 1
+            pypto.set_vec_tile_shapes(16, 16)
+            pypto.set_pass_options(pg_lower_bound=pypto.get_pass_options()["pg_lower_bound"] + 1)
+            assert pypto.get_pass_options()["pg_lower_bound"] == 513
+            x[:] = x + 2
+        assert pypto.get_pass_options()["pg_lower_bound"] == 512
+        x[:] = x + 3
+
+    tiles = re.findall(r"add\(%\d+\S*, (\d)\).*vec_tile \[(\d+)", kernel.to_text())
+    assert tiles == [("1", "8"), ("2", "16")] * 4 + [("3", "8")]
+
+
 def test_tile_shapes_of_the_host_are_where_kernels_start():
     @pypto.frontend.jit
     def kernel(x: T([64, 64], FP32)):

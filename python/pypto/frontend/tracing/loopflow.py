@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pypto.config import scopes
 from pypto.frontend.floats import FloatScalar, is_number
 from pypto.frontend.objects.elements import IN_A_LOOP, Elements
 from pypto.frontend.objects.structures import Structures, are_alike
@@ -209,6 +210,9 @@ class LoopFlow(LoopAliases, FirstBound):
         trace.sides.append((self.ordinal, "loop"))
         self._numbers.open_section()
         for body in range(section.repeat):
+            if body and scope.options_before is not None:  # each body starts with the options of before the loop
+                scopes.put_in_force(scope.options_before)
+                scopes.enter_child("loop")
             self._is_last_body = body + 1 == section.repeat
             self._open_body(scope)
             position = index + body * section.step if body else index
