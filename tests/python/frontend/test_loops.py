@@ -124,6 +124,7 @@ def test_unroll_list_of_a_plain_loop_repeats_the_body():
         ((4,), {"unroll_list": [0]}, ValueError, "unroll factor 0 must be a positive integer"),
         ((4,), {"unroll_list": [2.5]}, ValueError, "unroll factor 2.5 must be a positive integer"),
         ((4,), {"unroll_list": [-2]}, ValueError, "unroll factor -2 must be a positive integer"),
+        ((4,), {"unroll_list": 2}, TypeError, r"unroll_list is a list of ints, such as \[8, 4\], got int"),
     ],
 )
 def test_wrong_arguments(arguments, keywords, kind, text):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -42,6 +43,9 @@ def trips(start: int, stop: int, step: int) -> int:
 def factors_of(unroll_list: Any) -> list[int]:
     """Unique factors in descending order, with 1."""
     factors = {1}
+    if not isinstance(unroll_list, Iterable | None):
+        given = type(unroll_list).__name__
+        raise trace_error(TypeError, f"unroll_list is a list of ints, such as [8, 4], got {given}")
     for factor in unroll_list or ():
         number = as_int(factor)
         if number is None or isinstance(factor, bool) or number <= 0:
