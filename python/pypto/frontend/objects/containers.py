@@ -21,7 +21,7 @@ from pypto.frontend.objects import regions, restoring
 from pypto.frontend.objects.callees import callees_of, defaults_of, names_of, special_methods_of, variables_of
 from pypto.frontend.objects.code_of import CodeOf
 from pypto.frontend.objects.definitions import LIBRARY_TYPES, is_library_name, is_of_library, package_of, put_attribute
-from pypto.frontend.objects.hidden import generators_of, hidden_in, know_packages
+from pypto.frontend.objects.hidden import Parts, generators_of, hidden_in, know_packages
 from pypto.frontend.objects.parts import (
     ARRAYS,
     BUILT_IN,
@@ -209,34 +209,11 @@ class Snapshot:
         """Gives all of them back what they held; the path of one that cannot be given it."""
         lost = None
         for item, before, path in self._seen.values():
-            after = parts_of(item) or []
-            if _are_same(before, after):
-                continue
-            if len(after) == len(before) and all(
-                same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
-            ):
-                continue
-            hidden = hidden_in(type(item))
-            if hidden is not None:
-                lost = lost if hidden.put(item, before) else lost or path
-                continue
-            added = {key for key, _ in after} - {key for key, _ in before}
-            if restoring.put_elements(item, before):
-                continue
-            if isinstance(item, type):
-                for key in added:
-                    delattr(item, key)
-                for key, element in before:
-                    setattr(item, key, element)
-            elif isinstance(item, types.ModuleType | types.FunctionType) or isinstance(
-                getattr(item, "__dict__", None), dict
-            ):
-                for key in added:
-                    attributes_held(item).pop(key, None)
-                for key, element in before:
-                    put(item, key, element)
-            else:
-                lost = lost or path
+            try:
+                is_put = _put_back(item, before)
+            except Exception:  # memory that is read only or lent, something closed, code of the user
+                is_put = False
+            lost = lost if is_put else lost or path
         for item, kind, _ in self._classes:
             if type(item) is not kind:
                 object.__setattr__(item, "__class__", kind)
@@ -356,3 +333,34 @@ def snapshot_of(frame: dict[str, Any], function: types.FunctionType) -> Snapshot
         snapshot.add(value, name)
     snapshot.add_function(function)
     return snapshot
+
+
+def _put_back(item: Any, before: Parts) -> bool:
+    """Gives an object back what it held; false where that cannot be done."""
+    after = parts_of(item) or []
+    if _are_same(before, after):
+        return True
+    if len(after) == len(before) and all(
+        same_element(a, c) and same_element(b, d) for (a, b), (c, d) in zip(before, after, strict=True)
+    ):
+        return True
+    hidden = hidden_in(type(item))
+    if hidden is not None:
+        return hidden.put(item, before)
+    added = {key for key, _ in after} - {key for key, _ in before}
+    if restoring.put_elements(item, before):
+        return True
+    if isinstance(item, type):
+        for key in added:
+            delattr(item, key)
+        for key, element in before:
+            setattr(item, key, element)
+        return True
+    is_named = isinstance(item, types.ModuleType | types.FunctionType)
+    if not is_named and not isinstance(getattr(item, "__dict__", None), dict):
+        return False
+    for key in added:
+        attributes_held(item).pop(key, None)
+    for key, element in before:
+        put(item, key, element)
+    return True

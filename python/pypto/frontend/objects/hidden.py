@@ -203,7 +203,8 @@ def _of_mmap(module: Any) -> dict[type, Hidden]:
         (_, held), (_, position) = parts
         is_put = len(value) <= _MAX_KEPT_BYTES
         if is_put:
-            value[:] = held
+            if value[:] != held:  # which may be read only
+                value[:] = held
             value.seek(int(position))
         return is_put
 

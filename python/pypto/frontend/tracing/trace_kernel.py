@@ -140,11 +140,13 @@ class PreparedKernel:
                     raise trace.facts.error from None
                 raise self._wrap(error, trace) from error
             finally:
-                undo(trace)
-                if not is_done:
-                    lost = trace.outer.restore()
-                trace.outer = None
-                tracer.leave(token)
+                try:
+                    undo(trace)
+                    if not is_done:
+                        lost = trace.outer.restore()
+                finally:
+                    trace.outer = None
+                    tracer.leave(token)
         raise trace_error(
             RuntimeError,
             f"kernel '{self.function.__name__}' did not settle after {MAX_RETRACES} traces: its trace depends on "
