@@ -112,6 +112,14 @@ def test_tensors_of_all_kinds(dtype, change):
     assert (kernel.cache_info().misses, kernel._known_hits) == (2, 2)
 
 
+def test_the_mark_of_a_conjugate_is_part_of_a_tensor():
+    held = torch.tensor([1 + 2j])
+    kernel = kernel_of(lambda held: held[0].resolve_conj().imag.item(), held)
+    assert result(kernel) == result(kernel) == 2
+    held.data = held.conj()
+    assert result(kernel) == result(kernel) == -2
+
+
 FIRST_TENSOR = """
 import torch, pypto
 from pypto.frontend.kernels.guards import Guards

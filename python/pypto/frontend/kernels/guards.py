@@ -64,7 +64,7 @@ def _is_plain_tensor(tensor: Any) -> bool:
     torch = sys.modules["torch"]
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided:
         return False
-    changed_as_read = tensor.is_conj() or tensor.is_neg() or tensor.is_quantized
+    changed_as_read = tensor.is_complex() or tensor.is_neg() or tensor.is_quantized  # complex: conj() is a mark
     return tensor.device.type == "cpu" and not changed_as_read and tensor.dtype not in _unseen_dtypes()
 
 
