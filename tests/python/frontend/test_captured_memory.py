@@ -120,6 +120,18 @@ def test_the_mark_of_a_conjugate_is_part_of_a_tensor():
     assert result(kernel) == result(kernel) == -2
 
 
+@pytest.mark.parametrize("is_released", [False, True])
+def test_views_that_are_released(is_released):
+    held = memoryview(bytearray(4))
+    kernel = kernel_of(lambda held: 2 if held is not None else 0, held)
+    if is_released:
+        held.release()
+    assert result(kernel) == result(kernel) == 2
+    held.release()
+    assert result(kernel) == 2
+    assert kernel.cache_info().misses == (1 if is_released else 2)
+
+
 FIRST_TENSOR = """
 import torch, pypto
 from pypto.frontend.kernels.guards import Guards

@@ -27,7 +27,7 @@ from pypto.frontend.kernels.reading import (
 )
 from pypto.frontend.kernels.tensor_reads import contents_of
 from pypto.frontend.objects.definitions import slots_of
-from pypto.frontend.objects.hidden import has_pointers, hidden_in, is_generator, know_packages
+from pypto.frontend.objects.hidden import has_pointers, hidden_in, is_generator, is_released, know_packages
 from pypto.frontend.objects.installed import is_installed_file
 from pypto.frontend.objects.parts import VIEWS, parts_of
 from pypto.frontend.objects.plainly import SEQUENCES, attributes_in, names_of_class, plainly, slot_of
@@ -238,7 +238,7 @@ def stands_for(value: Any) -> tuple[Any, ...] | None:
         mapping: Any = getattr(value, "mapping", value)
         return (dict(mapping),)
     if isinstance(value, memoryview):
-        return (value.format, value.shape, value.tobytes())
+        return () if is_released(value) else (value.format, value.shape, value.tobytes())
     if isinstance(value, weakref.ref):
         return (value(),)
     if isinstance(value, logging.Logger):

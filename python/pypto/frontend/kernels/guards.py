@@ -32,7 +32,7 @@ from pypto.frontend.kernels.arrays import (
 from pypto.frontend.kernels.options import KernelOptions
 from pypto.frontend.kernels.tensor_reads import Reads
 from pypto.frontend.objects import definitions
-from pypto.frontend.objects.hidden import UNSET, is_flat
+from pypto.frontend.objects.hidden import UNSET, is_flat, is_released
 from pypto.frontend.objects.parts import VIEWS
 from pypto.frontend.objects.plainly import NO_ATTRIBUTES, attributes_in, names_of_class, plainly, slot_of
 
@@ -208,7 +208,7 @@ class Guards:
         if kind in _IMMUTABLE:
             return self._value(value.__reduce__()[1])
         if kind in _BUFFERS or is_flat(kind):
-            if kind is memoryview and not value.c_contiguous:
+            if kind is memoryview and (is_released(value) or not value.c_contiguous):
                 return self._by_key(value)
             self.entries.append(("bytes", value, bytes(value)))
             return kind in _BUFFERS or self._object(value)

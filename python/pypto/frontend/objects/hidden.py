@@ -78,14 +78,24 @@ def _put_elements(value: Any, parts: Parts) -> bool:
     return True
 
 
+def is_released(view: memoryview) -> bool:
+    """Whether a view has given its memory back: nothing can be asked of it."""
+    try:
+        return view.nbytes < 0
+    except ValueError:
+        return True
+
+
 def _viewed(view: Any) -> Parts:
+    if is_released(view):
+        return [("contents", None)]
     held = view.tobytes()
     return [("contents", held if view.nbytes <= _MAX_KEPT_BYTES else b"%d" % zlib.crc32(held))]
 
 
 def _put_viewed(view: Any, parts: Parts) -> bool:
     held = parts[0][1]
-    if view.nbytes <= _MAX_KEPT_BYTES and view.c_contiguous:
+    if not is_released(view) and view.nbytes <= _MAX_KEPT_BYTES and view.c_contiguous:
         view.cast("B")[:] = held
         return True
     return False
