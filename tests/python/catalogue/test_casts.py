@@ -65,6 +65,21 @@ def test_cast_saturates(source, target):
     check(got, torch.tensor(expected).reshape(x.shape))
 
 
+@pytest.mark.parametrize("mode", pypto.CastMode)
+@pytest.mark.parametrize("target", [pypto.DT_FP16, pypto.DT_BF16], ids=case_id)
+@pytest.mark.parametrize("source", [*FLOATS, pypto.DT_INT32, pypto.DT_INT64, pypto.DT_UINT16], ids=case_id)
+def test_cast_saturates_to_half_dtypes(source, target, mode):
+    """Too large values and infinities become the largest value, NaN and all others are what they are without."""
+    x = values((5, 130), source, scale=1e5)
+    empty, platform = torch.empty(x.shape, dtype=TORCH[target]), _platform(source, target)
+    plain = run(lambda t: pypto.cast(t, target, mode), [x], empty.clone(), platform)
+    got = run(lambda t: pypto.cast(t, target, mode, pypto.SaturationMode.ON), [x], empty.clone(), platform)
+    limit = torch.finfo(TORCH[target]).max
+    expected = plain if source == target else torch.clamp(plain, -limit, limit)
+    assert torch.equal(got.nan_to_num(7), expected.nan_to_num(7))
+    assert torch.equal(got.isnan(), plain.isnan())
+
+
 ROUNDED = {
     pypto.CastMode.CAST_RINT: torch.round, pypto.CastMode.CAST_FLOOR: torch.floor,
     pypto.CastMode.CAST_CEIL: torch.ceil, pypto.CastMode.CAST_TRUNC: torch.trunc,

@@ -1,5 +1,5 @@
 // Conversions between dtypes. Floats become integers modulo the width of the dtype, or are clamped to it; clamped too
-// are 8-bit floats, if asked for.
+// are floats of 16 and 8 bits, if asked for.
 #include <bit>
 #include <cmath>
 

@@ -70,7 +70,8 @@ void ChooseCast(const program::LeafOp& op, simd::Format from, OpProgram* out) {
   out->round = known ? kModes[op.cast_mode] : simd::kRoundTrunc;
   out->cast_mode = op.cast_mode;
   out->to_bool = out->result == simd::kBool;
-  out->saturate = op.saturate && (!IsFloat(out->result) || IsSmallFloat(out->result));
+  const bool half = (out->result == simd::kF16 || out->result == simd::kBf16) && from != out->result;
+  out->saturate = op.saturate && (!IsFloat(out->result) || IsSmallFloat(out->result) || half);
   if (IsFloat(from))
     out->rounds = IsFloat(out->result) ? known && from == out->result : out->round != simd::kRoundTrunc;
 }
