@@ -122,6 +122,9 @@ def test_transposed_batchmatmul():
     got = run(lambda x, y: experimental.transposed_batchmatmul(x, y, pypto.DT_FP16), [a, b],
               torch.empty(7, 3, 9, dtype=torch.float16))  # fmt: skip
     check(got, torch.einsum("mbk,bkn->mbn", a.double(), b.double()), HALF_ULPS, 1e-5)
+    with pytest.raises(pypto.CompileError, match="DT_FP32 is not supported; accepted: DT_FP16, DT_BF16"):
+        run(lambda x, y: experimental.transposed_batchmatmul(x, y, pypto.DT_FP32), [a.float(), b.float()],
+            torch.empty(7, 3, 9))  # fmt: skip
 
 
 def test_online_softmax_in_two_blocks():

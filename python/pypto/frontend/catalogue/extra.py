@@ -64,7 +64,12 @@ def transposed_batchmatmul(a: Any, b: Any, out_dtype: Any) -> Tensor:
     """[M, B, N]: the product of a [M, B, K] and b [B, K, N] for each index of the dim in the middle."""
     from pypto.frontend.catalogue.operations import transpose
 
-    product = matmul(transpose(to_tensor_argument(a, "transposed_batchmatmul()"), 0, 1), b, out_dtype)
+    left = to_tensor_argument(a, "transposed_batchmatmul()")
+    if left.dtype not in (DataType.DT_FP16, DataType.DT_BF16):
+        raise trace_error(
+            TypeError, f"transposed_batchmatmul(): dtype {left.dtype.name} is not supported; accepted: DT_FP16, DT_BF16"
+        )
+    product = matmul(transpose(left, 0, 1), b, out_dtype)
     result: Tensor = transpose(product, 0, 1)
     return result
 
