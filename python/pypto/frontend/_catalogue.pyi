@@ -22,8 +22,8 @@ def amax(x: Any, dim: int, keepdim: bool = False) -> Tensor:
 def amin(x: Any, dim: int, keepdim: bool = False) -> Tensor:
     """Smallest value along one dim."""
 
-def arange(start: Any, end: Any = None, step: Any = 1) -> Tensor:
-    """start + i * step below `end`: INT32 when every argument is an int, else FP32."""
+def arange(start: Any = None, end: Any = None, step: Any = 1) -> Tensor:
+    """start + i * step below `end`: INT32 when every argument is an int, else FP32; one bound is the end."""
 
 def argmax(x: Any, dim: int = -1, keepdim: bool = False) -> Tensor:
     """Index of the first largest value along a dim, INT32; a NaN counts as the largest."""

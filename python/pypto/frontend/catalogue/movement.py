@@ -15,7 +15,7 @@ from pypto.frontend.catalogue.arguments import (
     to_tensor_argument,
 )
 from pypto.frontend.catalogue.declarations import declare
-from pypto.frontend.catalogue.elementwise import add, cast_to, emit, floor_div, remainder
+from pypto.frontend.catalogue.elementwise import cast_to, emit, floor_div, remainder
 from pypto.frontend.catalogue.ranks import check_dtype
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, as_int, minimum, static_int, to_expr
@@ -132,9 +132,9 @@ def pad(x: Any, pad: Any, mode: str = "constant", value: Any = 0) -> Tensor:
     return _filled_around(source, shape, value, "pad()")
 
 
-def arange(start: Any, end: Any = None, step: Any = 1) -> Tensor:
-    """start + i * step below `end`: INT32 when every argument is an int, else FP32."""
-    first, last = (0, start) if end is None else (start, end)
+def arange(start: Any = None, end: Any = None, step: Any = 1) -> Tensor:
+    """start + i * step below `end`: INT32 when every argument is an int, else FP32; one bound is the end."""
+    first, last = (0, start) if end is None else (0 if start is None else start, end)
     if not all(isinstance(value, int | float) for value in (first, last, step)) or step == 0:
         raise trace_error(TypeError, "arange(): start, end and step are numbers, and step is not 0")
     count = math.ceil((last - first) / step)
@@ -231,9 +231,19 @@ def scatter_(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> T
     return target
 
 
+def _check_factor(what: str, target: Tensor, alpha: Any) -> None:
+    """A float does not multiply integers."""
+    if isinstance(alpha, float) and not is_float(target.dtype):
+        raise trace_error(
+            TypeError, f"{what}: float scalar incompatible with integer tensor dtype {target.dtype.name}; "
+            f"alpha is {alpha}, give an int"
+        )  # fmt: skip
+
+
 def index_add(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tensor:
     """X with alpha * src added at indices along a dim; repeated indices accumulate."""
     target, indices = to_tensor_argument(x, "index_add()"), to_tensor_argument(index, "index_add()")
+    _check_factor("index_add()", target, alpha)
     inputs = [target, indices, to_tensor_argument(src, "index_add()"), alpha]
     return emit("_index_add", inputs, axis=to_dim(dim, target.dim, "index_add()"))
 
@@ -242,6 +252,7 @@ def index_add_(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Ten
     """The same into x itself; returns x."""
     target, indices = to_tensor_argument(x, "index_add_()"), to_tensor_argument(index, "index_add_()")
     source, axis = to_tensor_argument(src, "index_add_()"), to_dim(dim, target.dim, "index_add_()")
+    _check_factor("index_add_()", target, alpha)
     reach = _Reach([axis], source.static_shape("index_add_()"))
     _update(target, "_index_add", [indices, source, alpha], reach, axis=axis)
     return target
@@ -366,18 +377,10 @@ def unpack(x: Any, dtype: Any) -> Tensor:
     return emit("_bytes", [source], dims=[shape[0] // bytes_of(target)], dtype=int(target))
 
 
-def atomic_add(src: Any, offsets: Any, dst: Any) -> None:
-    """Adds src to the region of dst at offsets."""
-    source, target = to_tensor_argument(src, "atomic_add()"), to_tensor_argument(dst, "atomic_add()")
-    starts = to_extents(offsets, "atomic_add()")
-    present = _shapes().view(target, list(source.static_shape("atomic_add()")), starts)
-    _shapes().write_region(target, add(present, source), starts)
-
-
 EXPLICIT: dict[str, Any] = {
     function.__name__: function
     for function in (
-        arange, atomic_add, concat, expand_clone, fillpad, gather, gathermask, index_add, index_add_, index_add__ub,
+        arange, concat, expand_clone, fillpad, gather, gathermask, index_add, index_add_, index_add__ub,
         index_add_ub, index_put_, index_select, one_hot, pack, pad, permute, scatter, scatter_, scatter_update, tril,
         triu, unpack,
     )

@@ -8,7 +8,17 @@ import math
 from typing import Any
 
 from pypto.dtypes import PACKED, DataType
-from pypto.frontend.catalogue import convolution, elementwise, extra, matrix, microscaling, movement, packed, reductions
+from pypto.frontend.catalogue import (
+    added,
+    convolution,
+    elementwise,
+    extra,
+    matrix,
+    microscaling,
+    movement,
+    packed,
+    reductions,
+)
 from pypto.frontend.catalogue.arguments import (
     Element,
     to_dim,
@@ -232,6 +242,7 @@ _OPERATIONS: dict[str, Any] = {
     **elementwise.EXPLICIT,
     **reductions.EXPLICIT,
     **movement.EXPLICIT,
+    **added.EXPLICIT,
     **matrix.EXPLICIT,
     **extra.EXPLICIT,
     **microscaling.EXPLICIT,
