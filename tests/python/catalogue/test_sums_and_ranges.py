@@ -1,4 +1,4 @@
-"""Sums of integers in a region, factors of integers, the bounds of ranges by their names."""
+"""Sums of integers in a region, factors of integers, the bounds of ranges by their names, dtypes of parts."""
 
 import pytest
 import torch
@@ -40,3 +40,10 @@ def test_arange_by_keyword():
         assert torch.equal(got, expected.to(torch.int32))
     with pytest.raises(pypto.CompileError, match="start, end and step are numbers"):
         run(pypto.arange, [], torch.empty(1))
+
+
+def test_parts_of_different_dtypes_are_refused():
+    x = torch.zeros(2, 3)
+    text = r"concat\(\): operand dtypes must match, got DT_FP32 and DT_FP16 \(there is no implicit promotion; cast one"
+    with pytest.raises(pypto.CompileError, match=text):
+        run(lambda t: pypto.concat([t, pypto.cast(t, pypto.DT_FP16)]), [x], torch.empty(4, 3))

@@ -46,8 +46,13 @@ def concat(tensors: Any, dim: int = 0) -> Tensor:
     axis = to_dim(dim, len(shapes[0]), "concat()")
     check_dtype("concat", parts[0])
     for part, shape in zip(parts, shapes, strict=True):
+        if part.dtype != parts[0].dtype:
+            raise trace_error(
+                TypeError, f"concat(): operand dtypes must match, got {parts[0].dtype.name} and {part.dtype.name} "
+                "(there is no implicit promotion; cast one)"
+            )  # fmt: skip
         others = [len(shape) == len(shapes[0]), shape[:axis] == shapes[0][:axis]]
-        if not all(others) or shape[axis + 1 :] != shapes[0][axis + 1 :] or part.dtype != parts[0].dtype:
+        if not all(others) or shape[axis + 1 :] != shapes[0][axis + 1 :]:
             raise trace_error(
                 ValueError, f"concat(): {parts[0].describe()} and {part.describe()} differ in more than dim {axis}"
             )
