@@ -153,6 +153,7 @@ bool KernelGuards::AddEntry(PyObject* entry) {
   if (!FillEntry(entry, kind, guard)) return false;
   for (PyObject* object : {guard.holder, guard.key, guard.expected, guard.defaults}) Py_XINCREF(object);
   (IsOfDict(guard) ? of_dicts_ : others_).push_back(guard);
+  runs_code_ = runs_code_ || !IsPlain(guard.kind);
   return PyErr_Occurred() == nullptr;
 }
 
@@ -220,8 +221,21 @@ bool KernelGuards::FillEntry(PyObject* entry, const char* kind, Guard& guard) {
     arrays_.emplace_back().Read(holder, guard.key);
     return true;
   }
-  calls_ = calls_ || guard.kind == Kind::kCall;
   return is("class") || (is("call") && PyCallable_Check(holder));
+}
+
+bool KernelGuards::IsPlain(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::kItem:
+    case Kind::kSize:
+    case Kind::kDict:
+    case Kind::kCell:
+    case Kind::kList:
+    case Kind::kFunction:
+    case Kind::kBases:
+    case Kind::kSlotAt: return true;
+    default: return false;
+  }
 }
 
 bool KernelGuards::Watched(PyObject* dict) const noexcept {
@@ -261,15 +275,18 @@ bool KernelGuards::VersionsHold() const noexcept {
   });
 }
 
-bool KernelGuards::HoldsAll() noexcept {
-  const bool dicts_hold = VersionsHold();
-  const auto holds = [this](const Guard& guard) { return Holds(guard); };
-  if (!dicts_hold && !std::all_of(of_dicts_.begin(), of_dicts_.end(), holds)) return false;
-  if (!std::all_of(others_.begin(), others_.end(), holds)) return false;
-  if (!dicts_hold) {
-    for (Version& version : versions_) version.seen = VersionOf(version.dict);
-  }
+bool KernelGuards::DictsHold() noexcept {
+  if (VersionsHold()) return true;
+  if (!std::all_of(of_dicts_.begin(), of_dicts_.end(), [this](const Guard& guard) { return Holds(guard); }))
+    return false;
+  for (Version& version : versions_) version.seen = VersionOf(version.dict);
   return true;
+}
+
+bool KernelGuards::HoldsAll() noexcept {
+  // Versions are noted before others are asked: their Python code may change the dicts.
+  return DictsHold() &&
+         std::all_of(others_.begin(), others_.end(), [this](const Guard& guard) { return Holds(guard); });
 }
 
 int KernelGuards::Traverse(visitproc visit, void* arg) const {

@@ -43,8 +43,9 @@ class KernelGuards {
     return HoldsAll();
   }
 
-  // Whether a look may run Python code, in which the owner can be changed or let go of.
-  bool RunsCode() const noexcept { return calls_; }
+  // Whether a look may run Python code, in which the owner can be changed or let go of: what is asked for, modes of
+  // torch, or the finalizers of garbage that is collected when something is made.
+  bool RunsCode() const noexcept { return runs_code_; }
 
   int Traverse(visitproc visit, void* arg) const;
   void Clear() noexcept;
@@ -82,7 +83,10 @@ class KernelGuards {
   static bool IsOfDict(const Guard& guard) noexcept {
     return guard.kind == Kind::kItem || guard.kind == Kind::kSize || guard.kind == Kind::kDict;
   }
+  // Whether all that it takes is comparing pointers.
+  static bool IsPlain(Kind kind) noexcept;
   bool HoldsAll() noexcept;
+  bool DictsHold() noexcept;
   bool AddEntry(PyObject* entry);
   bool FillEntry(PyObject* entry, const char* kind, Guard& guard);
   bool Holds(const Guard& guard) const noexcept;
@@ -93,7 +97,7 @@ class KernelGuards {
   std::vector<Guard> others_;
   std::vector<Version> versions_;
   std::vector<ArrayGuard> arrays_;
-  bool calls_ = false;
+  bool runs_code_ = false;
 };
 
 }  // namespace pypto::bindings
