@@ -64,8 +64,9 @@ uint32_t ElementOf(dlpack::DataType type) noexcept {
   return static_cast<uint32_t>(type.code) << 24 | static_cast<uint32_t>(type.bits) << 16 | type.lanes;
 }
 
-// Row-major without gaps; strides in elements.
+// Row-major without gaps, or nothing at all; strides in elements.
 bool IsContiguous(const std::vector<int64_t>& extents, const std::vector<int64_t>& strides) noexcept {
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;
   int64_t expected = 1;
   for (size_t i = extents.size(); i-- > 0;) {
     if (extents[i] != 1 && i < strides.size() && strides[i] != expected) return false;

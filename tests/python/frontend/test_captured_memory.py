@@ -132,6 +132,14 @@ def test_views_that_are_released(is_released):
     assert kernel.cache_info().misses == (1 if is_released else 2)
 
 
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
+def test_tensors_without_elements(shape):
+    held = torch.zeros(shape)
+    kernel = kernel_of(lambda held: len(held.flatten().tolist()) + 1, held)
+    assert result(kernel) == result(kernel) == 1
+    assert kernel._known_hits == 1
+
+
 FIRST_TENSOR = """
 import torch, pypto
 from pypto.frontend.kernels.guards import Guards
