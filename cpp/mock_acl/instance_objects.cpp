@@ -202,7 +202,10 @@ aclError Instance::LoadBinary(Context& context, std::span<const uint8_t> bytes, 
 }
 
 void Instance::UnloadBinary(Binary& binary) {
+  // A stream that has failed does not fail the unloading: its text must not turn up in the message of a later failure.
+  std::string message = CurrentThread().message;
   static_cast<void>(SynchronizeDevice(*binary.context->device, kNoDeadline));
+  CurrentThread().message = std::move(message);
   if (binaries.Retire(&binary)) EndBinary(binary);
 }
 

@@ -162,3 +162,15 @@ def test_an_image_from_the_folder_points_into_the_file(tmp_path):
         assert f"{line} {script} kernel" in done.stdout, done.stdout + done.stderr
         assert f'File "{script}", line {line}, column 14' in done.stdout
         assert len(list((tmp_path / "images").rglob("*.pypto"))) == images
+
+
+def test_a_fault_tells_nothing_of_an_earlier_one():
+    @pypto.frontend.jit
+    def doubled(x: pypto.Tensor([4], FP32), out: pypto.Tensor([4], FP32)):
+        out[:] = x * 2.0
+
+    ir.compile(doubled, platform="a5sim")(torch.ones(4), torch.zeros(4))  # its binary goes after the first fault
+    for _ in range(3):
+        with pytest.raises(pypto.AclError) as caught:
+            in_kernel(*arguments())
+        assert str(caught.value).count("EZ2001") == 1
