@@ -103,6 +103,20 @@ TEST(Cast, NarrowFloatsKeepSpecialValues) {
   }
 }
 
+TEST(Cast, HalvesSaturateToTheirLargestValue) {
+  const std::vector<double> x = {HUGE_VAL, -HUGE_VAL, 65520, -65536, 65519, 3.4e38, -0.0, 1.5};
+  for (int mode = 0; mode <= 6; ++mode) {
+    EXPECT_EQ(CastValues(DType::kFp32, DType::kFp16, x, mode, true),
+              (std::vector<double>{65504, -65504, 65504, -65504, 65504, 65504, 0, 1.5}));
+    EXPECT_EQ(CastValues(DType::kFp32, DType::kBf16, {HUGE_VAL, -HUGE_VAL}, mode, true),
+              (std::vector<double>{0x1.fep127, -0x1.fep127}));
+    EXPECT_EQ(CastValues(DType::kBf16, DType::kBf16, {HUGE_VAL}, mode, true)[0], HUGE_VAL);
+  }
+  EXPECT_TRUE(std::isnan(CastValues(DType::kFp32, DType::kFp16, {std::nan("")}, 0, true)[0]));
+  EXPECT_EQ(CastValues(DType::kInt32, DType::kFp16, {70000, -70000, 7}, 0, true),
+            (std::vector<double>{65504, -65504, 7}));
+}
+
 TEST(Cast, EveryFp16SurvivesTheRoundTrip) {
   std::vector<double> all;
   for (int exponent = 0; exponent < 31; ++exponent) {
