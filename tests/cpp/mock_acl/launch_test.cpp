@@ -230,6 +230,17 @@ TEST_F(Launches, AKernelThatLeavesItsMemoryFaults) {
   EXPECT_EQ(acl.aclrtSynchronizeStream(nullptr), kErrorRtAiCoreException);
 }
 
+TEST_F(Launches, UnloadingBehindAFaultLeavesNoText) {
+  void* block = Malloc(8);
+  void* fill = Kernel("fill");
+  void* loaded = LoadTestKernels();
+  EXPECT_EQ(Launch(fill, std::array{Word(block), uint64_t{9}, uint64_t{0}}, nullptr), 0);
+  EXPECT_EQ(acl.aclrtSynchronizeStream(nullptr), kErrorRtAiCoreException);
+  EXPECT_NE(acl.aclGetRecentErrMsg(), nullptr);
+  EXPECT_EQ(acl.aclrtBinaryUnLoad(loaded), 0);
+  EXPECT_EQ(acl.aclGetRecentErrMsg(), nullptr);
+}
+
 TEST_F(Launches, ArgumentLists) {
   void* destination = Malloc(16);
   void* copy = Kernel("copy");
