@@ -37,12 +37,16 @@ aclError RefuseExtended(const char* call) {
   return Fail(kErrorRtFeatureNotSupported, "%s does not take events made by aclrtCreateEventExWithFlag", call);
 }
 
+aclError ResolveBoth(ThreadState& thread, aclrtStream stream, aclrtEvent event, Stream** found_stream, Event** found) {
+  const aclError code = ResolveStream(thread, stream, found_stream);
+  return code != kSuccess ? code : ResolveEvent(thread, event, found);
+}
+
 aclError WaitEvent(ThreadState& thread, aclrtStream stream_handle, aclrtEvent event_handle, int64_t limit_ns) {
   MOCK_REQUIRE(event_handle);
   Stream* stream = nullptr;
   Event* event = nullptr;
-  aclError code = ResolveStream(thread, stream_handle, &stream);
-  if (code == kSuccess) code = ResolveEvent(thread, event_handle, &event);
+  const aclError code = ResolveBoth(thread, stream_handle, event_handle, &stream, &event);
   if (code != kSuccess) return code;
   if (event->extended && (event->flags & kEventSync) == 0) {
     return Fail(kErrorRtParamInvalid, "the event was made without the SYNC flag");
@@ -135,8 +139,7 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
         MOCK_REQUIRE(event);
         Stream* found_stream = nullptr;
         Event* found = nullptr;
-        aclError code = ResolveStream(thread, stream, &found_stream);
-        if (code == kSuccess) code = ResolveEvent(thread, event, &found);
+        aclError code = ResolveBoth(thread, stream, event, &found_stream, &found);
         if (code != kSuccess) return code;
         RecordRef record = Instance::Get().records.Make();
         RecordRef kept = record;
@@ -160,8 +163,7 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
         MOCK_REQUIRE(event);
         Stream* found_stream = nullptr;
         Event* found = nullptr;
-        aclError code = ResolveStream(thread, stream, &found_stream);
-        if (code == kSuccess) code = ResolveEvent(thread, event, &found);
+        const aclError code = ResolveBoth(thread, stream, event, &found_stream, &found);
         if (code != kSuccess) return code;
         if (found->extended) return RefuseExtended("aclrtResetEvent");
         std::lock_guard lock(found->lock);

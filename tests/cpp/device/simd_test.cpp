@@ -161,16 +161,7 @@ TEST(Simd, PowersAreAccurateEverywhere) {
     y.push_back(i % 5 == 0 ? std::rint(exponent) : exponent);
   }
   for (const KernelTable* table : Tables()) {
-    std::vector<float> out(x.size());
-    RowArgs args{};
-    args.rows = 1;
-    args.n = static_cast<int64_t>(x.size());
-    args.out = out.data();
-    args.a = x.data();
-    args.a_step = 1;
-    args.b = y.data();
-    args.b_step = 1;
-    table->rows[kKindF32][kElementwisePow](&args);
+    const std::vector<float> out = Apply(*table, kElementwisePow, x, y);
     for (size_t i = 0; i < x.size(); ++i) {
       const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y[i]));
       ASSERT_LE(UlpsFrom(exact, out[i]), 0.51) << table->name << ": " << x[i] << " to the power " << y[i];
