@@ -127,6 +127,28 @@ TEST(Division, IntegersFloorWrapAndTakeZeroDivisors) {
   }
 }
 
+// FP32 whose products with a power of ten are next to a tie, up to where every FP32 is whole.
+TEST(Division, RoundingNextToTiesIsWhatFp64Gives) {
+  double power = 1;
+  for (int places = 0; places <= 12; ++places, power *= 10) {
+    std::vector<float> x;
+    for (int32_t n = 0; n < 1 << 25; n += n < 4000 ? 1 : 2039) {
+      const auto tie = static_cast<float>((n + 0.5) / power);
+      for (int32_t step = -1; step <= 1; ++step) {
+        x.push_back(std::bit_cast<float>(std::bit_cast<int32_t>(tie) + step));
+        x.push_back(-x.back());
+      }
+    }
+    for (const KernelTable* table : Tables()) {
+      const std::vector<float> out = Apply(*table, kElementwiseRoundAt, x, {static_cast<float>(places)});
+      for (size_t i = 0; i < out.size(); ++i) {
+        ExpectSame(*table, out[i], RoundAt(x[i], static_cast<float>(places)), x[i], static_cast<float>(places));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Division, RoundingAtADecimalIsWhatFp64Gives) {
   std::vector<float> x = MakePairs().x;
   // Ties, and what lies next to them.
@@ -138,9 +160,10 @@ TEST(Division, RoundingAtADecimalIsWhatFp64Gives) {
     x.push_back(static_cast<float>(i) * 5.0F);
     x.push_back(static_cast<float>(i) * 0.005F);
   }
+  for (uint32_t bits = 0; bits < 65536; ++bits) x.push_back(std::bit_cast<float>(bits << 16));
   for (const KernelTable* table : Tables()) {
-    for (const float places :
-         {0.0F, 1.0F, 2.0F, 3.0F, 7.0F, 15.0F, 22.0F, 23.0F, 40.0F, -1.0F, -2.0F, -5.0F, -22.0F, -23.0F, -40.0F}) {
+    for (const float places : {0.0F, 1.0F, 2.0F, 3.0F, 7.0F, 10.0F, 11.0F, 15.0F, 22.0F, 23.0F, 40.0F, -1.0F, -2.0F,
+                               -5.0F, -22.0F, -23.0F, -40.0F}) {
       const std::vector<float> out = Apply(*table, kElementwiseRoundAt, x, {places});
       for (size_t i = 0; i < out.size(); ++i) {
         ExpectSame(*table, out[i], RoundAt(x[i], places), x[i], places);

@@ -140,6 +140,41 @@ constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,
 constexpr double kTenths[] = {1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
                               1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22};
 
+constexpr int kExactTens = 10;  // powers of ten that FP32 holds
+constexpr float kSingleTens[kExactTens + 1] = {1e0F, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F, 1e7F, 1e8F, 1e9F, 1e10F};
+
+#if defined(__AVX512F__) || defined(__FMA__)
+PYPTO_SIMD_INLINE VecF Nearest(VecF x) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<VecF>(_mm512_maskz_roundscale_ps(0xffff, reinterpret_cast<__m512>(x), 0));
+#else
+  return reinterpret_cast<VecF>(_mm256_round_ps(reinterpret_cast<__m256>(x), 8));
+#endif
+}
+// x y - z, rounded once.
+PYPTO_SIMD_INLINE VecF MultipliedLess(VecF x, VecF y, VecF z) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<VecF>(
+      _mm512_fmsub_ps(reinterpret_cast<__m512>(x), reinterpret_cast<__m512>(y), reinterpret_cast<__m512>(z)));
+#else
+  return reinterpret_cast<VecF>(
+      _mm256_fmsub_ps(reinterpret_cast<__m256>(x), reinterpret_cast<__m256>(y), reinterpret_cast<__m256>(z)));
+#endif
+}
+// The same result as by FP64. The product with `scale` is high + low; a half of high goes where low points. From 2^24
+// on x is nearest to what it rounds to. The quotient of two FP32 is never near enough of the middle of two others for
+// a rounding to FP64 to matter.
+PYPTO_SIMD_INLINE VecF RoundedAtOnce(VecF x, float scale) {
+  const VecF by = Splat(scale);
+  const VecF high = MultipliedLess(x, by, VecF{});
+  const VecF low = MultipliedLess(x, by, high);
+  const VecF whole = Nearest(high);
+  const VecF rest = high - whole;
+  const VecF corrected = (Abs(rest) == 0.5F) & (rest * low > 0.0F) ? whole + (rest + rest) : whole;
+  return Abs(high) < 0x1p24F ? CopySign(corrected / by, x) : x;
+}
+#endif
+
 // Rounds to `decimals` places in FP64; integers change for negative places only.
 struct OpRoundAt {
   // Of places that are one number of at most 22, whose power of ten is exact.
@@ -148,6 +183,9 @@ struct OpRoundAt {
     const bool served = places >= -22.0F && places <= 22.0F && places == static_cast<float>(static_cast<int>(places));
     if (!served || AnyLane(decimals != places)) return LaneByLane<OpRoundAt>(x, decimals, VecI{} - 1, x);
     const auto index = static_cast<int>(places);
+#if defined(__AVX512F__) || defined(__FMA__)
+    if (index >= 0 && index <= kExactTens) return RoundedAtOnce(x, kSingleTens[index]);
+#endif
     const Halves halves = Doubles(Abs(x));
     const VecF result = index >= 0 ? Floats(Rounded<true>(halves.low, index), Rounded<true>(halves.high, index))
                                    : Floats(Rounded<false>(halves.low, -index), Rounded<false>(halves.high, -index));
