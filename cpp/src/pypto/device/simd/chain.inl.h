@@ -338,11 +338,19 @@ void ChainBack(PYPTO_STAGE) {
 
 template <typename T, typename Op>
 void ChainUnary(PYPTO_STAGE) {
-  a0 = Raw(Op::Apply(Register<T>(a0)));
-  a1 = Raw(Op::Apply(Register<T>(a1)));
-  a2 = Raw(Op::Apply(Register<T>(a2)));
-  a3 = Raw(Op::Apply(Register<T>(a3)));
-  PYPTO_NEXT;
+  if constexpr (OnManyVectors<Op>) {
+    alignas(PYPTO_SIMD_BYTES) float values[kChainLanes];
+    Store(values, a0), Store(values + kLanes, a1), Store(values + 2 * kLanes, a2), Store(values + 3 * kLanes, a3);
+    Op::ApplyMany(values, values, 4);
+    a0 = Load(values), a1 = Load(values + kLanes), a2 = Load(values + 2 * kLanes), a3 = Load(values + 3 * kLanes);
+    PYPTO_NEXT;
+  } else {
+    a0 = Raw(Op::Apply(Register<T>(a0)));
+    a1 = Raw(Op::Apply(Register<T>(a1)));
+    a2 = Raw(Op::Apply(Register<T>(a2)));
+    a3 = Raw(Op::Apply(Register<T>(a3)));
+    PYPTO_NEXT;
+  }
 }
 
 template <typename T, typename Op, bool kReversed>

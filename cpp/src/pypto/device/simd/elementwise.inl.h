@@ -94,6 +94,10 @@ concept OnVectors = requires(Vec<T>... x) { Op::Apply(x...); };
 template <typename Op, typename... T>
 concept OnElements = requires(Exactly<T>... x) { Op::Value(x...); };
 
+// Kernels that are compiled apart as loops over vectors.
+template <typename Op>
+concept OnManyVectors = requires(float* x) { Op::ApplyMany(x, x, 1); };
+
 template <typename T, typename Op>
 void UnaryVectors(const RowArgs* args) {
   using R = typename ElementOf<decltype(Op::Apply(Vec<T>{}))>::Type;
@@ -107,6 +111,10 @@ void UnaryVectors(const RowArgs* args) {
       continue;
     }
     int64_t i = 0;
+    if constexpr (OnManyVectors<Op>) {
+      Op::ApplyMany(a, out, n / kLanes);
+      i = n / kLanes * kLanes;
+    }
     for (; i + kLanes <= n; i += kLanes) Store(out + i, Op::Apply(Load(a + i)));
     if (i < n) StorePart(out + i, Op::Apply(LoadPart(a + i, n - i)), n - i);
   }

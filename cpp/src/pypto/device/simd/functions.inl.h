@@ -6,14 +6,27 @@
 #include "pypto/device/simd/wide_arcs.inl.h"
 #include "pypto/device/simd/wide_exponents.inl.h"
 #include "pypto/device/simd/wide_functions.inl.h"
+#include "pypto/device/simd/wide_logs.inl.h"
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
 
-#define PYPTO_WIDE_UNARY(id)                                   \
-  struct Op##id {                                              \
-    PYPTO_SIMD_INLINE VecF Apply(VecF x) { return id##Of(x); } \
-  };
+// A long function is compiled once for all loops and chains that call it, as a loop over vectors, outside of which its
+// constants are loaded.
+template <VecF (*kFunction)(VecF)>
+struct LongFunction {
+  static __attribute__((noinline)) void ApplyMany(const float* from, float* to, int64_t vectors) {
+    for (int64_t i = 0; i < vectors; ++i) Store(to + i * kLanes, kFunction(Load(from + i * kLanes)));
+  }
+  PYPTO_SIMD_INLINE VecF Apply(VecF x) {
+    float values[kLanes];
+    Store(values, x);
+    ApplyMany(values, values, 1);
+    return Load(values);
+  }
+};
+#define PYPTO_WIDE_UNARY(id) \
+  struct Op##id : LongFunction<id##Of> {};
 PYPTO_WIDE_UNARY(Tan)
 PYPTO_WIDE_UNARY(Asin)
 PYPTO_WIDE_UNARY(Acos)

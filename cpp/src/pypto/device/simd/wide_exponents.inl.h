@@ -1,12 +1,9 @@
-// Exponentials, hyperbolic functions and logarithms of FP32, computed on vectors of FP64 and rounded once. Errors below
-// 0.51 ulp.
+// Exponentials, hyperbolic functions and their inverses of FP32, computed on vectors of FP64 and rounded once. Errors
+// below 0.51 ulp.
 #pragma once
 
 #include "pypto/device/simd/math.inl.h"
 #include "pypto/device/simd/wide_functions.inl.h"
-
-// A function is compiled once for all loops and chains that call it.
-#define PYPTO_SIMD_ONCE static __attribute__((noinline))
 
 namespace pypto::device::simd::PYPTO_SIMD_SET {
 namespace {
@@ -102,45 +99,28 @@ PYPTO_SIMD_INLINE VecF FromZero(VecF x, float zero, VecF result) {
   return x == __builtin_inff() ? x : result;
 }
 
-PYPTO_SIMD_ONCE VecF Expm1Of(VecF x) {
+PYPTO_SIMD_INLINE VecF Expm1Of(VecF x) {
   const VecF result = OnHalves(x, [](VecD v) __attribute__((always_inline)) { return Expm1(v); });
   return x == 0.0F ? x : result;
 }
-PYPTO_SIMD_ONCE VecF SinhOf(VecF x) {
+PYPTO_SIMD_INLINE VecF SinhOf(VecF x) {
   const VecF result = OnHalves(x, [](VecD v) __attribute__((always_inline)) { return Hyperbolic<false>(v); });
   return x == 0.0F ? x : result;
 }
-PYPTO_SIMD_ONCE VecF CoshOf(VecF x) {
+PYPTO_SIMD_INLINE VecF CoshOf(VecF x) {
   return OnHalves(x, [](VecD v) __attribute__((always_inline)) { return Hyperbolic<true>(v); });
 }
-PYPTO_SIMD_ONCE VecF Log1pOf(VecF x) {
-  const VecF result = OnHalves(x, [](VecD v) __attribute__((always_inline)) {
-    const VecD magnitude = v < 0.0 ? -v : v;
-    return magnitude < 0x1p-20 ? v - v * v * 0.5 : LogOf(v + 1.0);
-  });
-  return x == 0.0F ? x : FromZero(x, -1.0F, result);
-}
-PYPTO_SIMD_ONCE VecF Log2Of(VecF x) {
-  return FromZero(x, 0.0F, OnHalves(x, [](VecD v) __attribute__((always_inline)) {
-                    return LogOfRatio(v, VecD{} + 1.0, 1.4426950408889634, 1.0);
-                  }));
-}
-PYPTO_SIMD_ONCE VecF Log10Of(VecF x) {
-  return FromZero(x, 0.0F, OnHalves(x, [](VecD v) __attribute__((always_inline)) {
-                    return LogOfRatio(v, VecD{} + 1.0, 0.43429448190325183, 0.30102999566398120);
-                  }));
-}
-PYPTO_SIMD_ONCE VecF AsinhOf(VecF x) {
+PYPTO_SIMD_INLINE VecF AsinhOf(VecF x) {
   const VecF result = OnHalves(Abs(x), [](VecD v) __attribute__((always_inline)) {
     return v < 0x1p-10 ? v - v * v * v * (1.0 / 6) : LogOf(v + Sqrt(v * v + 1.0));
   });
   return Abs(x) < __builtin_inff() ? CopySign(result, x) : x;
 }
-PYPTO_SIMD_ONCE VecF AcoshOf(VecF x) {
+PYPTO_SIMD_INLINE VecF AcoshOf(VecF x) {
   const VecF result = OnHalves(x, [](VecD v) __attribute__((always_inline)) { return LogOf(v + Sqrt(v * v - 1.0)); });
   return x == 1.0F ? VecF{} : FromZero(x, 1.0F, result);
 }
-PYPTO_SIMD_ONCE VecF AtanhOf(VecF x) {
+PYPTO_SIMD_INLINE VecF AtanhOf(VecF x) {
   const VecF magnitude = Abs(x);
   VecF result = OnHalves(magnitude, [](VecD v) __attribute__((always_inline)) {
     const VecD half_log = LogOfRatio(v + 1.0, 1.0 - v, 0.5, 0.34657359027997264);
@@ -150,7 +130,7 @@ PYPTO_SIMD_ONCE VecF AtanhOf(VecF x) {
   result = magnitude < 1.0F ? result : edge;
   return CopySign(result, x);
 }
-PYPTO_SIMD_ONCE VecF CbrtOf(VecF x) {
+PYPTO_SIMD_INLINE VecF CbrtOf(VecF x) {
   const VecF result =
       OnHalves(Abs(x), [](VecD v) __attribute__((always_inline)) { return Power(v, VecD{} + 1.0 / 3); });
   return (Abs(x) < __builtin_inff()) & (x != 0.0F) ? CopySign(result, x) : x;

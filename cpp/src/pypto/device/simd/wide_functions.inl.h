@@ -18,6 +18,30 @@ struct Halves {
   VecD low;
   VecD high;
 };
+#if defined(__AVX512F__)
+PYPTO_SIMD_INLINE Halves Doubles(VecF x) {
+  __m256 parts[2];
+  __builtin_memcpy(parts, &x, sizeof(x));
+  return {reinterpret_cast<VecD>(_mm512_maskz_cvtps_pd(0xff, parts[0])),
+          reinterpret_cast<VecD>(_mm512_maskz_cvtps_pd(0xff, parts[1]))};
+}
+PYPTO_SIMD_INLINE VecF Floats(VecD low, VecD high) {
+  const __m256 first = _mm512_maskz_cvtpd_ps(0xff, reinterpret_cast<__m512d>(low));
+  const __m256 last = _mm512_maskz_cvtpd_ps(0xff, reinterpret_cast<__m512d>(high));
+  return reinterpret_cast<VecF>(_mm512_maskz_insertf32x8(0xffff, _mm512_castps256_ps512(first), last, 1));
+}
+#elif defined(__AVX2__)
+PYPTO_SIMD_INLINE Halves Doubles(VecF x) {
+  const auto all = reinterpret_cast<__m256>(x);
+  return {reinterpret_cast<VecD>(_mm256_cvtps_pd(_mm256_castps256_ps128(all))),
+          reinterpret_cast<VecD>(_mm256_cvtps_pd(_mm256_extractf128_ps(all, 1)))};
+}
+PYPTO_SIMD_INLINE VecF Floats(VecD low, VecD high) {
+  const __m128 first = _mm256_cvtpd_ps(reinterpret_cast<__m256d>(low));
+  const __m128 last = _mm256_cvtpd_ps(reinterpret_cast<__m256d>(high));
+  return reinterpret_cast<VecF>(_mm256_insertf128_ps(_mm256_castps128_ps256(first), last, 1));
+}
+#else
 PYPTO_SIMD_INLINE Halves Doubles(VecF x) {
   VecHalfF parts[2];
   __builtin_memcpy(parts, &x, sizeof(x));
@@ -29,6 +53,7 @@ PYPTO_SIMD_INLINE VecF Floats(VecD low, VecD high) {
   __builtin_memcpy(&x, parts, sizeof(x));
   return x;
 }
+#endif
 
 constexpr double kWideMagic = 6755399441055744.0;  // 1.5 × 2^52: adding it rounds to an integer, in the low bits
 
