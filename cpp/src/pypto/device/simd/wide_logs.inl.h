@@ -29,13 +29,13 @@ PYPTO_SIMD_INLINE VecD Log1pFrom(VecD eighth_of_x, VecD by, VecD log, VecD e) {
   return Polynomial(r, kCoefficients) * (r * r) + r + log + e * 0.69314718055994531;
 }
 PYPTO_SIMD_INLINE VecF Log1pOf(VecF x) {
-  const VecI from_first = AsInt(x + 1.0F) - 0x3f3c0000;
+  const auto from_first = reinterpret_cast<VecI>(AsBits(x + 1.0F) - 0x3f3c0000u);
   const auto index = reinterpret_cast<__m512i>(from_first >> 19);  // its low four bits count
   const auto near = reinterpret_cast<VecF>(_mm512_maskz_permutexvar_ps(0xffff, index, _mm512_load_ps(kReciprocals)));
   const auto their = reinterpret_cast<VecF>(_mm512_maskz_permutexvar_ps(0xffff, index, _mm512_load_ps(kTheirLogs)));
-  const VecI exponent = from_first & static_cast<int32_t>(0xff800000);
+  const VecU exponent = reinterpret_cast<VecU>(from_first) & 0xff800000u;
   const Halves v = Doubles(x * 0.125F);
-  const Halves by = Doubles(AsFloat(AsInt(near) - exponent + (3 << 23)));  // no subnormal for e up to 128
+  const Halves by = Doubles(AsFloat(AsBits(near) - exponent + (3u << 23)));  // no subnormal for e up to 128
   const Halves log = Doubles(their);
   const Halves e = Doubles(__builtin_convertvector(from_first >> 23, VecF));
   const VecF result = Floats(Log1pFrom(v.low, by.low, log.low, e.low), Log1pFrom(v.high, by.high, log.high, e.high));
