@@ -120,6 +120,19 @@ TEST(Compile, ADTypeThatThePlatformLacksNamesLineAndPlatforms) {
       << image.status().ToString();
 }
 
+TEST(Compile, ADTypeThatThePlatformLacksIsRefusedWhereItsResultIsNotUsed) {
+  Kernel k;
+  const TensorId x = k.Param("x", {8, 8}, DType::kInt8);
+  const TensorId out = k.Param("out", {8, 8}, DType::kInt8);
+  k.Add(x, x);
+  const int line = k.Move(out, x) - 1;
+  const auto image = k.TryCompile();
+  ASSERT_FALSE(image.ok());
+  EXPECT_EQ(image.status().code(), base::StatusCode::kCompile);
+  EXPECT_EQ(image.status().source_line(), line);
+  EXPECT_NE(image.status().ToString().find("add() of DT_INT8 is not available"), std::string::npos);
+}
+
 TEST(Compile, ADamagedProgramIsACompileError) {
   Kernel k;
   const TensorId x = k.Param("x", {8, 8});

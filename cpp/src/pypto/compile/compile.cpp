@@ -69,7 +69,7 @@ base::Status CheckParameters(const program::Program& program, const std::string&
 
 base::Status CheckDTypes(const Context& context, const std::string& platform) {
   for (const Step& step : context.steps) {
-    if (step.live && step.kind == StepKind::kOp) PYPTO_RETURN_IF_ERROR(CheckDType(context, step, platform));
+    if (step.kind == StepKind::kOp) PYPTO_RETURN_IF_ERROR(CheckDType(context, step, platform));
   }
   return base::OkStatus();
 }
