@@ -53,7 +53,7 @@ def atanh(x: Any) -> Tensor:
     """inverse hyperbolic tangent"""
 
 def atomic_add(src: Any, offsets: Any, dst: Any) -> None:
-    """Adds src to the region of dst at offsets."""
+    """Adds src to the region of dst at offsets. Integers wrap; the sum of BOOL is whether either holds."""
 
 def axpy_(y: Any, x: Any, alpha: float = 1.0) -> Tensor:
     """Y becomes alpha * x + y, computed in FP32; returns y."""

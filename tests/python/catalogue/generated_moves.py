@@ -1,7 +1,23 @@
 """Makers of cases: operations that move elements, and those that go by an index."""
 
 import torch
-from generated_support import INT32, PACKED, UINT8, Case, bits, data, dim_of, in_place, numbers, small, wide
+from catalogue_support import TORCH
+from generated_support import (
+    BOOL,
+    INT32,
+    PACKED,
+    UINT8,
+    Case,
+    bits,
+    data,
+    dim_of,
+    in_place,
+    numbers,
+    ones_and_zeros,
+    small,
+    to_codes,
+    wide,
+)
 
 import pypto
 from pypto.frontend.catalogue.operations import CATALOGUE
@@ -111,12 +127,19 @@ def _selected(name):
 
 def _scattered(name):
     def make(shape, dtype):
-        x, dim = data(shape, dtype), dim_of(shape)
-        count = [max(e - 1, 1) for e in shape]
-        source, generator = data(count, dtype, 3), torch.Generator().manual_seed(5)
+        dim, count = dim_of(shape), [max(e - 1, 1) for e in shape]
+        if dtype in PACKED:
+            count[-1] += count[-1] % 2
+        x, source = (ones_and_zeros(each, dtype, seed) if dtype in PACKED else data(each, dtype, seed)
+                     for each, seed in ((shape, 0), (count, 3)))  # fmt: skip
+        generator = torch.Generator().manual_seed(5)
         places = [shape[dim] if axis == dim else e for axis, e in enumerate(count)]
         index = torch.rand(places, generator=generator).argsort(dim).narrow(dim, 0, count[dim]).to(torch.int32)
-        expected = bits(x).scatter(dim, index.long(), bits(source)).view(x.dtype)
+        if dtype in PACKED:
+            expected = to_codes(x.scatter(dim, index.long(), source), dtype)
+            x, source = to_codes(x, dtype), to_codes(source, dtype)
+        else:
+            expected = bits(x).scatter(dim, index.long(), bits(source)).view(x.dtype)
         inputs = [(x, dtype), (index, INT32), (source, dtype)]
         return Case(inputs, lambda t, i, s: in_place(name)(t, dim, i, s), expected, dtype)
 
@@ -127,12 +150,26 @@ def _added(name):
     def make(shape, dtype):
         dim = dim_of(shape)
         part = [4 if axis == dim else e for axis, e in enumerate(shape)]
+        if dtype not in TORCH:
+            return _added_codes(name, shape, dtype)
         x, source, index = small(shape, dtype), small(part, dtype, 2), numbers([4], 0, shape[dim])
         expected = wide(x).index_add(dim, index.long(), wide(source), alpha=2)
+        expected = expected != 0 if dtype == BOOL else expected
         inputs = [(x, dtype), (index, INT32), (source, dtype)]
         return Case(inputs, lambda t, i, s: in_place(name)(t, dim, i, s, alpha=2), expected, dtype)
 
     return make
+
+
+def _added_codes(name, shape, dtype):
+    """Of values that the dtype has; each slice gets one of its own, so that no sum is rounded twice."""
+    dim = dim_of(shape)
+    count = 2 if shape[dim] % 2 == 0 else 1
+    x, source = ones_and_zeros(shape, dtype), ones_and_zeros([*shape[:dim], count, *shape[dim + 1 :]], dtype, 2)
+    index = torch.randperm(shape[dim], generator=torch.Generator().manual_seed(3))[:count]
+    expected = to_codes(x.index_add(dim, index, source), dtype)
+    inputs = [(to_codes(x, dtype), dtype), (index.to(torch.int32), INT32), (to_codes(source, dtype), dtype)]
+    return Case(inputs, lambda t, i, s: in_place(name)(t, dim, i, s), expected, dtype)
 
 
 def _put(shape, dtype):
@@ -162,14 +199,18 @@ def _updated(shape, dtype):
 
 
 def _atomic(shape, dtype):
-    x, y = small(shape, dtype), small(shape, dtype, 2)
+    maker = small if dtype in TORCH else ones_and_zeros
+    x, y = maker(shape, dtype), maker(shape, dtype, 2)
 
     def body(t, u):
         result = pypto.clone(u)
         CATALOGUE["atomic_add"](t, [0] * len(shape), result)
         return result
 
-    return Case([(x, dtype), (y, dtype)], body, wide(x) + wide(y), dtype)
+    if dtype not in TORCH:
+        return Case([(to_codes(x, dtype), dtype), (to_codes(y, dtype), dtype)], body, to_codes(x + y, dtype), dtype)
+    expected = x | y if dtype == BOOL else wide(x) + wide(y)
+    return Case([(x, dtype), (y, dtype)], body, expected, dtype)
 
 
 MOVED = {

@@ -86,10 +86,20 @@ def to_codes(x, dtype):
     """Whole numbers up to 4 as floats of four or eight bits."""
     if dtype in FP8:
         return x.to(FP8[dtype])
+    if dtype == pypto.DT_INT4:
+        pairs = x.to(torch.uint8).unflatten(-1, (-1, 2))
+        return pairs[..., 0] + 16 * pairs[..., 1]
     if dtype in PACKED:
         return packed_of(x, dtype)
     table = {float(value): code for code, value in enumerate(HF8_VALUES.tolist())}
     return torch.tensor([table[float(each)] for each in x.flatten()], dtype=torch.uint8).reshape(x.shape)
+
+
+def ones_and_zeros(shape, dtype, seed=0):
+    """FP32, of what every dtype has, as are its sums: E8M0 has powers of two alone, so it gets ones."""
+    if dtype == pypto.DT_FP8E8M0:
+        return torch.ones(shape)
+    return torch.randint(0, 2, shape, generator=torch.Generator().manual_seed(seed)).float()
 
 
 def bits(x):

@@ -104,14 +104,16 @@ def test_a5_operations_are_refused_elsewhere():
         ir.compile(kernel)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_gather_in_ub(dtype):
-    cache, table = torch.randn(24, 16).to(dtype), torch.tensor([[3, 0, 5]], dtype=torch.int32)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int8])
+def test_gather_in_ub_and_l1(dtype):
+    cache, table = (torch.randn(24, 16) * 9).to(dtype), torch.tensor([[3, 0, 5]], dtype=torch.int32)
     indices = torch.tensor([[0, 11, 4, 5, 7]], dtype=torch.int32)
     rows = table[0].long()[indices[0].long() // 4] * 4 + indices[0].long() % 4
-    got = run(lambda c, i, t: experimental.gather_in_ub(c, i, t, 4, -2), [cache, indices, table],
-              torch.empty(5, 16, dtype=dtype))  # fmt: skip
-    assert torch.equal(got, cache[rows])
+    if dtype in (torch.float32, torch.float16):
+        for given in (indices, indices.long()):
+            got = run(lambda c, i, t: experimental.gather_in_ub(c, i, t, 4, -2), [cache, given, table],
+                      torch.empty(5, 16, dtype=dtype))  # fmt: skip
+            assert torch.equal(got, cache[rows])
     got = run(lambda c, i, t: experimental.gather_in_l1(c, i, t, 4, 8, False, True), [cache, indices, table],
               torch.empty(8, 5, dtype=dtype))  # fmt: skip
     assert torch.equal(got, cache[rows][:, :8].T)
@@ -306,6 +308,52 @@ def test_gather_in_ub_of_pages_with_dims_of_their_own(shape, dynamic):
     assert torch.equal(narrow, cache.reshape(-1, 16)[places][:, :8])
 
 
+@pytest.mark.parametrize("name", ["gather_in_ub", "gather_in_l1"])
+@pytest.mark.parametrize(("index", "text"), [
+    (16, r"index 16 is out of range for the block table t, which has 4 blocks of 4 rows"),
+    (-1, r"index -1 is out of range for the block table t, which has 4 blocks of 4 rows"),
+    (13, r"index 13 is in block 7 of c, which has 16 rows, in blocks of 4"),
+    (4, r"index 4 is in block -2 of c, which has 16 rows, in blocks of 4"),
+])  # fmt: skip
+def test_a_paged_gather_names_index_block_and_tensor(name, index, text):
+    @pypto.frontend.jit
+    def kernel(
+        c: pypto.Tensor([16, 8], pypto.DT_FP32), i: pypto.Tensor([1, 2], pypto.DT_INT32),
+        t: pypto.Tensor([1, 4], pypto.DT_INT32), out: pypto.Tensor([2, 8], pypto.DT_FP32),
+    ):  # fmt: skip
+        more = [] if name == "gather_in_ub" else [8]
+        out[:] = getattr(experimental, name)(c, i, t, 4, *more)
+
+    indices, table = torch.tensor([[0, index]]).int(), torch.tensor([[0, -2, 2, 7]]).int()
+    with pytest.raises(pypto.AclError, match=rf"{name}\(\): {text}"):
+        kernel(torch.randn(16, 8), indices, table, torch.empty(2, 8))
+
+
+def test_blocks_of_a_paged_gather_may_have_symbolic_size():
+    @pypto.frontend.jit
+    def kernel(
+        c: pypto.Tensor([pypto.DYN, pypto.DYN, 8], pypto.DT_FP32), i: pypto.Tensor([3], pypto.DT_INT32),
+        t: pypto.Tensor([1, 2], pypto.DT_INT32), out: pypto.Tensor([3, 8], pypto.DT_FP32),
+    ):  # fmt: skip
+        out[:] = experimental.gather_in_ub(pypto.view(c, [1, 1, 8], [0, 0, 0]), i, t, c.shape[1])
+
+    for size in (2, 5):
+        cache, out, index = torch.randn(4, size, 8), torch.empty(3, 8), [0, size, 2 * size - 1]
+        kernel(cache, torch.tensor(index).int(), torch.tensor([[3, 1]]).int(), out)
+        assert torch.equal(out, torch.stack([cache[[3, 1][i // size], i % size] for i in index]))
+
+
+@pytest.mark.parametrize("size", [0, -4, 2.0, None])
+def test_the_block_size_of_a_paged_gather_is_positive(size):
+    def body(c):
+        zeros = pypto.zeros([1, 2], dtype=pypto.DT_INT32)
+        return experimental.gather_in_ub(c, zeros, zeros, size)
+
+    x = torch.zeros(4, 8)
+    with pytest.raises(pypto.CompileError, match=r"block_size is a positive int or a symbolic integer, got "):
+        run(body, [x], x[:2])
+
+
 def test_gather_in_ub_says_what_it_takes():
     @pypto.frontend.jit
     def kernel(x: pypto.Tensor([8], pypto.DT_FP32), i: pypto.Tensor([1, 4], pypto.DT_INT32)):
@@ -315,6 +363,12 @@ def test_gather_in_ub_says_what_it_takes():
     def along(x: pypto.Tensor([8, 8], pypto.DT_FP32), i: pypto.Tensor([1, 4], pypto.DT_INT32)):
         experimental.gather_in_ub(x, i, i, 4, axis=1)
 
+    @pypto.frontend.jit
+    def other(x: pypto.Tensor([8, 8], pypto.DT_BF16), i: pypto.Tensor([1, 4], pypto.DT_INT32)):
+        experimental.gather_in_ub(x, i, i, 4)
+
+    with pytest.raises(pypto.CompileError, match="DT_BF16 is not supported; accepted: DT_FP32, DT_FP16"):
+        ir.compile(other)
     for each, got in ((kernel, r"got \[8\] DT_FP32, \[1, 4\] DT_INT32 and -2"), (along, ".* DT_INT32 and 1")):
         with pytest.raises(pypto.CompileError, match="a block table of 2 dims, and axis -2, " + got):
             ir.compile(each)

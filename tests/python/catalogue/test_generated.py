@@ -15,22 +15,15 @@ import pypto
 from pypto import ir
 from pypto.frontend.catalogue.operations import CATALOGUE
 
-# What adds takes dtypes that are added, though its own row has more.
-ADDS = {"atomic_add": "add", "index_add_ub": "index_add"}
 BROADCASTING = [*BINARY, "greater", "where"]
 
 
 # Dtypes that the front end adds to those of a row.
-FURTHER = {"cast": [pypto.DT_INT4], "atomic_add": [pypto.DT_UINT16, pypto.DT_UINT32]}
+FURTHER = {"cast": [pypto.DT_INT4]}
 
 
 def _pairs(names):
-    return [
-        (name, dtype)
-        for name in names
-        for dtype in (*dtypes_in_table(ADDS.get(name, name)), *FURTHER.get(name, ()))
-        if name not in ADDS or dtype not in PACKED
-    ]
+    return [(name, dtype) for name in names for dtype in (*dtypes_in_table(name), *FURTHER.get(name, ()))]
 
 
 def makers_of(name):
@@ -141,25 +134,6 @@ def verify_empty(case):
     assert torch.equal(out.view(torch.uint8), before.view(torch.uint8))
     program(*tensors_of(case), torch.tensor([first], dtype=torch.int32), out)
     verify_same(case, out)
-
-
-@pytest.mark.parametrize("name", ADDS)
-def test_what_cannot_be_added_is_refused(name):
-    accepted = [*dtypes_in_table(ADDS[name]), *FURTHER.get(name, ())]
-    for dtype in dtypes_in_table(name):
-        if dtype in accepted and dtype not in PACKED:
-            continue
-        spec = pypto.Tensor([8], dtype)
-
-        @pypto.frontend.jit
-        def kernel(x: spec, i: pypto.Tensor([8], pypto.DT_INT32), out: spec):
-            if name == "atomic_add":
-                pypto.atomic_add(x, [0], out)
-            else:
-                out[:] = pypto.index_add_ub(x, 0, i, x)
-
-        with pytest.raises(pypto.CompileError, match=rf"add.*\(\): dtype {dtype.name} is not supported; accepted: "):
-            ir.compile(kernel, platform="a5sim")
 
 
 @hypothesis.settings(max_examples=200, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))

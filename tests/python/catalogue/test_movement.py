@@ -128,11 +128,12 @@ def test_scatter(name, dtype, platform):
             check(got, torch.scatter(_moved(x), dim, index, _moved(src)))
             got = run(lambda t, i, d=dim: pypto.scatter(t, d, i, 3), [x, index],
                       torch.empty(shape, dtype=TORCH[dtype]), platform)  # fmt: skip
-            check(got, torch.scatter(_moved(x), dim, index, 3))
+            check(got, torch.scatter(_moved(x), dim, index, 3).to(TORCH[dtype]))
 
 
 @pytest.mark.parametrize("reduce", ["add", "multiply"])
-@pytest.mark.parametrize("dtype", [pypto.DT_FP32, pypto.DT_FP16, pypto.DT_INT32, pypto.DT_INT8], ids=case_id)
+@pytest.mark.parametrize("dtype", [pypto.DT_FP32, pypto.DT_FP16, pypto.DT_INT32, pypto.DT_INT8, pypto.DT_INT64,
+                                   pypto.DT_UINT16], ids=case_id)  # fmt: skip
 def test_scatter_reduces(dtype, reduce):
     x, src = (torch.randint(-5, 5, shape).to(TORCH[dtype]) for shape in ((6, 10), (4, 10)))
     index = torch.randint(0, 6, (4, 10))
@@ -150,8 +151,9 @@ def test_index_add(name, dtype, platform):
             src = torch.randint(-5, 5, [7 if axis == dim else n for axis, n in enumerate(shape)]).to(TORCH[dtype])
             got = run(lambda t, i, s, d=dim: pypto.index_add(t, d, i, s, alpha=2), [x, index, src],
                       torch.empty(shape, dtype=TORCH[dtype]), platform)  # fmt: skip
-            check(got, torch.index_add(x.double(), dim, index, src.double(), alpha=2).to(TORCH[dtype]).double()
-                  if dtype in FLOATS else torch.index_add(x.long(), dim, index, src.long(), alpha=2))  # fmt: skip
+            expected = torch.index_add(x.double() if dtype in FLOATS else x.long(), dim, index,
+                                       src.double() if dtype in FLOATS else src.long(), alpha=2)  # fmt: skip
+            check(got, expected.to(TORCH[dtype]))
 
 
 @pytest.mark.parametrize(("name", "dtype", "platform"), _cases("_index_put"), ids=case_id)

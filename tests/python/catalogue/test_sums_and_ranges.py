@@ -6,7 +6,7 @@ from catalogue_support import RANGES, TORCH, case_id, run, values
 
 import pypto
 
-INTEGERS = [dtype for dtype in RANGES if dtype not in (pypto.DT_BOOL, pypto.DT_INT64, pypto.DT_UINT64)]
+INTEGERS = [dtype for dtype in RANGES if dtype != pypto.DT_BOOL]
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=case_id)
@@ -19,10 +19,19 @@ def test_atomic_add_of_integers_wraps(dtype):
         pypto.atomic_add(t, [5, 8], result)  # past both ends
         return result
 
-    expected = target.to(torch.int64)
+    expected = target.to(torch.int64, copy=True)
     expected[2:5, 1:10] += x.to(torch.int64)
     expected[5:7, 8:12] += x.to(torch.int64)[:2, :4]
     assert torch.equal(run(body, [x, target], torch.empty_like(target)), expected.to(TORCH[dtype]))
+
+
+@pytest.mark.parametrize("reduce", [None, "add"])
+@pytest.mark.parametrize("number", [2**62 + 1, -(2**53) - 1])
+def test_scatter_of_a_number_keeps_all_its_bits(reduce, number):
+    x, index = values((4, 6), pypto.DT_INT64), torch.tensor([[0, 3, 2], [5, 4, 1]], dtype=torch.int32)
+    source = torch.full((2, 3), number, dtype=torch.int64)
+    expected = x.scatter_add(1, index.long(), source) if reduce else x.scatter(1, index.long(), source)
+    assert torch.equal(run(lambda t, i: pypto.scatter(t, 1, i, number, reduce=reduce), [x, index], x), expected)
 
 
 @pytest.mark.parametrize("name", ["index_add", "index_add_", "index_add_ub", "index_add__ub"])

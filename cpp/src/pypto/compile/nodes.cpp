@@ -266,6 +266,8 @@ class GraphBuilder {
       case OpCode::kGatherMask: return dim + 1 != rank;
       case OpCode::kGather:
       case OpCode::kIndexSelect:
+      case OpCode::kGatherInUb:
+      case OpCode::kGatherInL1:
       case OpCode::kBytes:
       case OpCode::kUniform:
       case OpCode::kNormal:

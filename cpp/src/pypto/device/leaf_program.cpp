@@ -127,9 +127,6 @@ class LeafBuilder {
     const bool sound =
         leaf_.ops.size() == 1 && op.axis >= 0 && op.axis < out_.rank && program.output.source == Source::kAccess;
     if (!sound) return BadLeaf("whole operation", op.place);
-    if (!op.inputs.empty() && op.inputs[0].kind == ValueRef::Kind::kAccess) {
-      out_.subject = plan_.storages[leaf_.accesses[op.inputs[0].index].storage].name;
-    }
     return base::OkStatus();
   }
 

@@ -78,6 +78,7 @@ inline std::array<bool, program::kMaxRank> CellsOf(const OpProgram& op) {
 // Whether operand `index` (0: the output) of a whole operation counts slices: a dim of its own, read by every tile.
 inline bool IsIndexOfSlices(const OpProgram& op, size_t index) {
   if (op.code == program::OpCode::kIndexPut) return index > 3;
+  if (program::IsPagedGather(op.code)) return index == 2 || index == 3;
   return index == 2 && (op.code == program::OpCode::kIndexSelect || op.code == program::OpCode::kIndexAdd);
 }
 
@@ -86,7 +87,7 @@ inline bool IsIndexOfSlices(const OpProgram& op, size_t index) {
 inline bool FollowsTile(const OpProgram& op, size_t index, int dim) {
   if (IsIndexOfSlices(op, index)) return false;
   if (op.code == program::OpCode::kBytes) return index == 0;
-  const bool chooses = op.code == program::OpCode::kIndexSelect || op.code == program::OpCode::kGather;
+  const bool chooses = program::ChoosesSlices(op.code) || op.code == program::OpCode::kGather;
   return index != 1 || dim != op.axis || !chooses;
 }
 
@@ -212,7 +213,6 @@ struct LeafProgram {
   uint32_t number = 0;           // among all leaves of the executable
   uint32_t first_operation = 0;  // the same of its first operation
   uint32_t place = 0;
-  std::string subject;  // of a whole leaf: name of its first operand, for faults
 };
 
 // Which storages the instance has begun a new generation of, leaf by leaf.

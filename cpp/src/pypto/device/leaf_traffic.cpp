@@ -89,7 +89,7 @@ class Traffic {
 
   // Of what an operation picks rows or cells from, or writes some into, those count.
   int64_t WholeCells(const OpProgram& op, size_t operand, int dim) const {
-    const bool picks = op.code == OpCode::kGather || op.code == OpCode::kIndexSelect;
+    const bool picks = op.code == OpCode::kGather || program::ChoosesSlices(op.code);
     const bool writes_some =
         op.code == OpCode::kScatter || op.code == OpCode::kIndexPut || op.code == OpCode::kIndexAdd;
     size_t like = operand;

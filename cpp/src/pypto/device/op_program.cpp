@@ -147,6 +147,8 @@ double ElementCost(const program::LeafOp& op) {
     case OpCode::kFill: return 0.15;
     case OpCode::kGather:
     case OpCode::kIndexSelect:
+    case OpCode::kGatherInUb:
+    case OpCode::kGatherInL1:
     case OpCode::kCumSum:
     case OpCode::kSorted:
     case OpCode::kSortedIndex: return 2.0;

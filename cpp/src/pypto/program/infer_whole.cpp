@@ -64,6 +64,13 @@ base::Result<Shape> IndexAddShape(const OpInfo& info, const std::vector<Shape>& 
                 "the source must have shape " + ShapeText(expected) + " for this index, got " + ShapeText(shapes[2]));
 }
 
+// Rows, one index for each row of the result, the table.
+base::Result<Shape> PagedShape(const OpInfo& info, const std::vector<Shape>& shapes) {
+  if (shapes[0].size() == 2 && shapes[1].size() == 1 && shapes[2].size() == 1) return Shape{shapes[1][0], shapes[0][1]};
+  return Refuse(info, "rows of 2 dims, an index and a table of 1, got " + ShapeText(shapes[0]) + ", " +
+                          ShapeText(shapes[1]) + " and " + ShapeText(shapes[2]));
+}
+
 // x, values, accumulate, one index per leading dim.
 base::Result<Shape> IndexPutShape(const OpInfo& info, const std::vector<Shape>& shapes) {
   const Shape& x = shapes[0];
@@ -137,6 +144,8 @@ base::Result<Shape> InferWhole(const OpInfo& info, std::span<const Operand> inpu
       if (shapes[1].size() != 1) return Refuse(info, "the index has rank 1, got " + ShapeText(shapes[1]));
       extent = shapes[1][0];
       return shape;
+    case OpCode::kGatherInUb:
+    case OpCode::kGatherInL1: return PagedShape(info, shapes);
     case OpCode::kScatter: return ScatterShape(info, shapes, attributes.axis);
     case OpCode::kIndexAdd: return IndexAddShape(info, shapes, attributes.axis);
     default: return shape;
@@ -160,6 +169,8 @@ std::vector<ExprId> WholeValid(ExprPool& exprs, OpCode code, std::span<const Ope
     case OpCode::kArgMin: result[axis] = exprs.Const(1); break;
     case OpCode::kSorted:
     case OpCode::kSortedIndex: result[axis] = exprs.Min(result[axis], exprs.Const(shape[axis])); break;
+    case OpCode::kGatherInUb:
+    case OpCode::kGatherInL1:
     case OpCode::kIndexSelect: result[axis] = valid[1][0]; break;
     case OpCode::kInterleave:
     case OpCode::kDeinterleaveTwo:

@@ -17,6 +17,11 @@ enum class OpCode : uint16_t {
 #undef PYPTO_OPERATION
 };
 
+// Whether an operation finds rows through a table of blocks.
+constexpr bool IsPagedGather(OpCode code) { return code == OpCode::kGatherInUb || code == OpCode::kGatherInL1; }
+// Whether an operation chooses slices of its first operand along an axis, each for every tile.
+constexpr bool ChoosesSlices(OpCode code) { return code == OpCode::kIndexSelect || IsPagedGather(code); }
+
 enum class OpFamily : uint8_t {
   kUnary,
   kBinary,

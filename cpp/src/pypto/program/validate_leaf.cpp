@@ -73,7 +73,7 @@ class LeafValidator {
   bool HasOwnExtents() const {
     if (leaf_.ops.size() != 1) return false;
     const OpCode code = leaf_.ops[0].code;
-    return code == OpCode::kGather || code == OpCode::kIndexSelect || code == OpCode::kScatter ||
+    return code == OpCode::kGather || ChoosesSlices(code) || code == OpCode::kScatter ||
            code == OpCode::kIndexAdd || code == OpCode::kIndexPut || code == OpCode::kBytes;
   }
 

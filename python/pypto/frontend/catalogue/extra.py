@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pypto.dtypes import DataType
 from pypto.frontend.catalogue.arguments import to_dtype_argument, to_scalar, to_static_extents, to_tensor_argument
-from pypto.frontend.catalogue.elementwise import add, cast_to, emit, exp, floor_div, maximum, mul, remainder, sub
+from pypto.frontend.catalogue.elementwise import add, cast_to, emit, exp, maximum, mul, sub
 from pypto.frontend.catalogue.matrix import matmul
-from pypto.frontend.catalogue.movement import index_select
 from pypto.frontend.catalogue.reductions import amax, sum
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import SymbolicScalar, as_int, static_int
@@ -80,25 +80,29 @@ def gather_in_ub(param: Any, indices: Any, block_table: Any, block_size: int, ax
     All dims but the last count rows, in row-major order. Index i is row `block_table[0, i // block_size] * block_size +
     i % block_size`; the result is [k, width].
     """
+    return _gathered("gather_in_ub", param, indices, block_table, block_size, axis)
+
+
+def _gathered(name: str, param: Any, indices: Any, block_table: Any, block_size: Any, axis: int) -> Tensor:
     from pypto.frontend.catalogue.operations import reshape, view
 
-    source, table = to_tensor_argument(param, "gather_in_ub()"), to_tensor_argument(block_table, "gather_in_ub()")
-    places = to_tensor_argument(indices, "gather_in_ub()")
+    what = f"{name}()"
+    source, table = to_tensor_argument(param, what), to_tensor_argument(block_table, what)
+    places = to_tensor_argument(indices, what)
     if source.dim < 2 or table.dim != 2 or axis not in (-2, source.dim - 2):
         raise trace_error(
-            ValueError, "gather_in_ub(): expected a tensor of at least 2 dims, a block table of 2 dims, and axis -2, "
+            ValueError, f"{what}: expected a tensor of at least 2 dims, a block table of 2 dims, and axis -2, "
             f"got {source.describe()}, {table.describe()} and {axis}"
         )  # fmt: skip
-    count = 1
-    for extent in places.static_shape("gather_in_ub()"):
-        count *= extent
-    flat = cast_to(reshape(places, [count]), DataType.DT_INT32)
-    pages = view(table, [1, table.static_shape("gather_in_ub()")[1]], [0, 0])
-    pages = reshape(cast_to(pages, DataType.DT_INT32), [pages.shape[1]])
-    page = index_select(pages, 0, floor_div(flat, block_size))
-    row = add(mul(page, block_size), remainder(flat, block_size))
-    width = source.static_shape("gather_in_ub()")[-1]
-    result = index_select(_rows_under(source, width), 0, row)
+    size = as_int(block_size)
+    if not isinstance(block_size, SymbolicScalar) and (size is None or size < 1):
+        raise trace_error(ValueError, f"{what}: block_size is a positive int or a symbolic integer, got {block_size!r}")
+    count = math.prod(places.static_shape(what))
+    pages = table.static_shape(what)[1]
+    table = _as_index(reshape(view(table, [1, pages], [0, 0]), [pages]))
+    width = source.static_shape(what)[-1]
+    rows = _rows_under(source, width, what)
+    result = emit(f"_{name}", [rows, _as_index(reshape(places, [count])), table, block_size], axis=0)
     valid = source.valid_shape[-1]
     if static_int(valid) == width:
         return result
@@ -106,15 +110,19 @@ def gather_in_ub(param: Any, indices: Any, block_table: Any, block_size: int, ax
     return narrowed
 
 
+def _as_index(x: Tensor) -> Tensor:
+    return x if x.dtype in (DataType.DT_INT32, DataType.DT_INT64) else cast_to(x, DataType.DT_INT32)
+
+
 # Rows of a window that covers a tensor of any number of them; what lies behind its end is padding.
 _MOST_ROWS = 2**31 - 1
 
 
-def _rows_under(source: Tensor, width: int) -> Tensor:
+def _rows_under(source: Tensor, width: int, what: str) -> Tensor:
     """The tensor under a view as rows of the view's width."""
     from pypto.frontend.catalogue.operations import reshape, view
 
-    base: Tensor = require("gather_in_ub()").bases.get(source.id, source)
+    base: Tensor = require(what).bases.get(source.id, source)
     columns = base.shape[-1]
     if base.dim != source.dim:
         base, columns = source, width
@@ -142,7 +150,7 @@ def gather_in_l1(
     """The first `size` columns of the rows that `gather_in_ub` gives: [k, size], or [size, k] with `is_trans`."""
     from pypto.frontend.catalogue.operations import transpose, view
 
-    rows = gather_in_ub(src, indices, block_table, block_size)
+    rows = _gathered("gather_in_l1", src, indices, block_table, block_size, -2)
     count, width = rows.static_shape("gather_in_l1()")
     part = rows if size == width else view(rows, [count, size], [0, 0])
     result: Tensor = transpose(part, 0, 1) if is_trans else part

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pypto.dtypes import DataType, bytes_of, is_float
+from pypto.dtypes import PACKED, DataType, bytes_of, is_float
+from pypto.frontend.catalogue import packed
 from pypto.frontend.catalogue.arguments import (
     to_dim,
     to_dtype_argument,
@@ -176,7 +177,7 @@ _MOST_BITS = 31
 _ALL_BITS = 61
 
 
-class _Reach(NamedTuple):
+class Reach(NamedTuple):
     """What an update in place touches of its target."""
 
     axes: Sequence[int]  # dims that indices reach all of
@@ -184,7 +185,7 @@ class _Reach(NamedTuple):
     exact: bool = True  # those are all of them
 
 
-def _window(target: Tensor, name: str, reach: _Reach) -> Tensor:
+def _window(target: Tensor, name: str, reach: Reach) -> Tensor:
     """The tensor as an operand; one with dynamic dims as a window that covers what is touched of it."""
     extents = [static_int(extent) for extent in target.shape]
     if None not in extents:
@@ -208,7 +209,7 @@ def _window(target: Tensor, name: str, reach: _Reach) -> Tensor:
     return window
 
 
-def _update(target: Tensor, name: str, inputs: list[Any], reach: _Reach, **attributes: Any) -> None:
+def update_in_place(target: Tensor, name: str, inputs: list[Any], reach: Reach, **attributes: Any) -> None:
     """Writes the operation on the target back into it; the core does so where the target lies."""
     window = _window(target, f"{name.removeprefix('_')}_()", reach)
     _shapes().write_region(target, emit(name, [window, *inputs], **attributes), [0] * target.dim)
@@ -222,8 +223,14 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Te
     target, indices = to_tensor_argument(x, "scatter()"), to_tensor_argument(index, "scatter()")
     if reduce not in tuple(_SCATTER_MODES):
         raise trace_error(ValueError, f"scatter(): reduce is None, 'add' or 'multiply', got {reduce!r}")
-    inputs = [target, indices, src, _SCATTER_MODES[reduce]]
-    return emit("_scatter", inputs, axis=to_dim(dim, target.dim, "scatter()"))
+    axis = to_dim(dim, target.dim, "scatter()")
+    if target.dtype in PACKED:
+        values = packed.unpacked(src) if isinstance(src, Tensor) else src
+        return packed.repacked(scatter(packed.unpacked(target), axis, indices, values, reduce=reduce), target.dtype)
+    number = as_int(src)
+    if number is not None and target.dtype in (DataType.DT_INT64, DataType.DT_UINT64):  # numbers go as FP64
+        src = _shapes().full(list(indices.static_shape("scatter()")), number, target.dtype)
+    return emit("_scatter", [target, indices, src, _SCATTER_MODES[reduce]], axis=axis)
 
 
 def scatter_(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> Tensor:
@@ -232,45 +239,10 @@ def scatter_(x: Any, dim: int, index: Any, src: Any, *, reduce: Any = None) -> T
     if reduce not in tuple(_SCATTER_MODES):
         raise trace_error(ValueError, f"scatter_(): reduce is None, 'add' or 'multiply', got {reduce!r}")
     axis, reach = to_dim(dim, target.dim, "scatter_()"), indices.static_shape("scatter_()")
-    _update(target, "_scatter", [indices, src, _SCATTER_MODES[reduce]], _Reach([axis], reach, exact=False), axis=axis)
+    update_in_place(
+        target, "_scatter", [indices, src, _SCATTER_MODES[reduce]], Reach([axis], reach, exact=False), axis=axis
+    )
     return target
-
-
-def _check_factor(what: str, target: Tensor, alpha: Any) -> None:
-    """A float does not multiply integers."""
-    if isinstance(alpha, float) and not is_float(target.dtype):
-        raise trace_error(
-            TypeError, f"{what}: float scalar incompatible with integer tensor dtype {target.dtype.name}; "
-            f"alpha is {alpha}, give an int"
-        )  # fmt: skip
-
-
-def index_add(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tensor:
-    """X with alpha * src added at indices along a dim; repeated indices accumulate."""
-    target, indices = to_tensor_argument(x, "index_add()"), to_tensor_argument(index, "index_add()")
-    _check_factor("index_add()", target, alpha)
-    inputs = [target, indices, to_tensor_argument(src, "index_add()"), alpha]
-    return emit("_index_add", inputs, axis=to_dim(dim, target.dim, "index_add()"))
-
-
-def index_add_(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tensor:
-    """The same into x itself; returns x."""
-    target, indices = to_tensor_argument(x, "index_add_()"), to_tensor_argument(index, "index_add_()")
-    source, axis = to_tensor_argument(src, "index_add_()"), to_dim(dim, target.dim, "index_add_()")
-    _check_factor("index_add_()", target, alpha)
-    reach = _Reach([axis], source.static_shape("index_add_()"))
-    _update(target, "_index_add", [indices, source, alpha], reach, axis=axis)
-    return target
-
-
-def index_add_ub(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tensor:
-    """The same as `index_add`."""
-    return index_add(x, dim, index, src, alpha=alpha)
-
-
-def index_add__ub(x: Any, dim: int, index: Any, src: Any, *, alpha: Any = 1) -> Tensor:
-    """The same as `index_add_`."""
-    return index_add_(x, dim, index, src, alpha=alpha)
 
 
 def index_put_(x: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
@@ -298,13 +270,16 @@ def _put(target: Tensor, indices: list[Tensor], values: Tensor, accumulate: bool
         held = [1] * (len(expected) - len(held)) + held
         if all(extent in (1, wanted) for extent, wanted in zip(held, expected, strict=True)):
             values = expand_clone(_shapes().reshape(values, held), expected)
-    reach = _Reach(range(len(indices)), [1] * len(indices) + held[1:])
-    _update(target, "_index_put", [values, 1 if accumulate else 0, *indices], reach)
+    reach = Reach(range(len(indices)), [1] * len(indices) + held[1:])
+    update_in_place(target, "_index_put", [values, 1 if accumulate else 0, *indices], reach)
 
 
 def scatter_update(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """Rows of x replaced at index[b, s]; x is [rows, d], or [blocks, block_size, 1, d] with src [b, s, 1, d]."""
-    target, indices = to_tensor_argument(x, "scatter_update()"), to_tensor_argument(index, "scatter_update()")
+    target, indices = (
+        to_tensor_argument(x, "scatter_update()"),
+        to_tensor_argument(index, "scatter_update()"),
+    )
     source = to_tensor_argument(src, "scatter_update()")
     shape = [static_int(extent) for extent in target.shape]
     places = list(indices.static_shape("scatter_update()"))
@@ -385,8 +360,7 @@ def unpack(x: Any, dtype: Any) -> Tensor:
 EXPLICIT: dict[str, Any] = {
     function.__name__: function
     for function in (
-        arange, concat, expand_clone, fillpad, gather, gathermask, index_add, index_add_, index_add__ub,
-        index_add_ub, index_put_, index_select, one_hot, pack, pad, permute, scatter, scatter_, scatter_update, tril,
-        triu, unpack,
+        arange, concat, expand_clone, fillpad, gather, gathermask, index_put_, index_select, one_hot, pack, pad,
+        permute, scatter, scatter_, scatter_update, tril, triu, unpack,
     )
 }  # fmt: skip

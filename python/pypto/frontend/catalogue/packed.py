@@ -8,10 +8,12 @@ low half of its byte.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from pypto.dtypes import PACKED, DataType
 from pypto.frontend.places import trace_error
+from pypto.frontend.symbolic import static_int
 
 if TYPE_CHECKING:
     from pypto.frontend.tracing.tracer import Trace
@@ -56,6 +58,26 @@ def counted(trace: Trace, dtype: int, exprs: list[int]) -> list[int]:
     if dtype not in PACKED:
         return exprs
     return [*exprs[:-1], trace.constant(2 * int(trace.builder.expr_value(exprs[-1]) or 0))]
+
+
+def unpacked(x: Any) -> Any:
+    """The elements of a packed tensor in INT32 or FP32."""
+    return _cast(x, DataType.DT_INT32 if x.dtype == DataType.DT_INT4 else DataType.DT_FP32)
+
+
+def repacked(x: Any, dtype: DataType) -> Any:
+    """What was unpacked in the packed dtype again: INT4 wraps, FP4 is rounded to even and clamped."""
+    return _cast(x, dtype)
+
+
+def _cast(x: Any, dtype: DataType) -> Any:
+    """Casts of packed tensors take one dim more than they have: of whole ones with five, leading dims are one."""
+    part = _parts()
+    shape = list(x.static_shape("cast()"))
+    if x.dim < 5 or [static_int(extent) for extent in x.valid_shape] != shape:
+        return part["cast"](x, dtype)
+    flat = part["reshape"](x, [math.prod(shape[:-1]), shape[-1]])
+    return part["reshape"](part["cast"](flat, dtype), shape)
 
 
 def int4_widened(x: Any) -> Any:

@@ -50,6 +50,13 @@ struct OpIsFinite {
   PYPTO_SIMD_INLINE VecI Apply(VecI) { return Splat(1); }
   PYPTO_SIMD_INLINE int32_t Value(int64_t) { return 1; }
 };
+struct OpAddAny {
+  PYPTO_SIMD_INLINE VecF Apply(VecF a, VecF b) { return a + b; }
+  PYPTO_SIMD_INLINE VecI Apply(VecI a, VecI b) { return Wrapped(Unsigned(a) + Unsigned(b)); }
+  PYPTO_SIMD_INLINE int64_t Value(int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  }
+};
 struct OpSameIndex {
   PYPTO_SIMD_INLINE int64_t Value(int32_t a, int32_t b) { return a == b ? 1 : 0; }
   PYPTO_SIMD_INLINE int64_t Value(int64_t a, int64_t b) { return a == b ? 1 : 0; }

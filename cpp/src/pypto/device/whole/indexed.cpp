@@ -1,5 +1,7 @@
 // Gather and scatter. Indices outside of what is valid are a kernel fault.
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "pypto/device/chunk.h"
@@ -26,7 +28,7 @@ std::vector<int64_t> AllIndices(const WholeArgs& args, const WholeOperand& index
   return values;
 }
 
-// Those of a selection that belong to the tile.
+// Those of a choice of slices that belong to the tile.
 std::vector<int64_t> TileIndices(const WholeArgs& args) {
   const WholeOperand& index = args.in[1];
   const int last = args.rank - 1;
@@ -254,14 +256,13 @@ void RunScatter(const WholeArgs& args) {
   mode == 0 ? put_each(assign) : put_each(combine);
 }
 
-void RunIndexSelect(const WholeArgs& args) {
+namespace {
+
+// The slices of x at the indices, which it has.
+void CopySlices(const WholeArgs& args, const std::vector<int64_t>& indices) {
   const int axis = args.op.axis;
   const int last = args.rank - 1;
   const WholeOperand& x = args.in[0];
-  const std::vector<int64_t> indices = TileIndices(args);
-  for (const int64_t index : indices) {
-    if (!CheckIndex(args, index, axis, x.cells[axis])) return;
-  }
   Extents cells = args.out.cells;
   for (int dim = 0; dim < args.rank; ++dim) {
     cells[dim] = std::min(cells[dim], dim == axis ? static_cast<int64_t>(indices.size()) : x.cells[dim]);
@@ -306,6 +307,53 @@ void RunIndexSelect(const WholeArgs& args) {
     return true;
   });
 }
+
+// Row `table[i / size] * size + i % size` for each index i, all of which x has; nothing after a fault.
+std::optional<std::vector<int64_t>> PagedRows(const WholeArgs& args) {
+  const std::vector<int64_t> table = AllIndices(args, args.in[2]);
+  const auto size = static_cast<int64_t>(args.numbers[3]);
+  const auto fault = [&](int64_t index, const std::string& why) {
+    RaiseIndexFault(args, index, "index " + std::to_string(index) + " " + why);
+    return std::nullopt;
+  };
+  std::vector<int64_t> rows = TileIndices(args);
+  for (int64_t& row : rows) {
+    const int64_t index = row;
+    const auto pages = static_cast<int64_t>(table.size());
+    if (size < 1) return fault(index, "has no block: blocks of " + std::to_string(size) + " rows");
+    if (index < 0 || index / size >= pages) {
+      return fault(index, "is out of range for the block table " + SubjectOf(args, 2) + ", which has " +
+                              std::to_string(pages) + " blocks of " + std::to_string(size) + " rows");
+    }
+    const int64_t held = args.in[0].cells[0];
+    const int64_t block = table[static_cast<size_t>(index / size)];
+    const bool inside = block >= 0 && block <= held / size && block * size + index % size < held;
+    if (!inside) {
+      return fault(index, "is in block " + std::to_string(block) + " of " + SubjectOf(args, 0) + ", which has " +
+                              std::to_string(held) + " rows, in blocks of " + std::to_string(size));
+    }
+    row = block * size + index % size;
+  }
+  return rows;
+}
+
+void RunPagedGather(const WholeArgs& args) {
+  if (const auto rows = PagedRows(args)) CopySlices(args, *rows);
+}
+
+}  // namespace
+
+void RunIndexSelect(const WholeArgs& args) {
+  const int axis = args.op.axis;
+  const std::vector<int64_t> indices = TileIndices(args);
+  for (const int64_t index : indices) {
+    if (!CheckIndex(args, index, axis, args.in[0].cells[axis])) return;
+  }
+  CopySlices(args, indices);
+}
+
+void RunGatherInUb(const WholeArgs& args) { RunPagedGather(args); }
+void RunGatherInL1(const WholeArgs& args) { RunPagedGather(args); }
 
 void RunIndexAdd(const WholeArgs& args) {
   const int axis = args.op.axis;

@@ -10,18 +10,26 @@
 
 namespace pypto::device {
 
-bool IndexFault(const WholeArgs& args, int64_t index, int dim, int64_t extent) {
+std::string SubjectOf(const WholeArgs& args, size_t input) {
+  const OperandProgram& operand = args.op.inputs[input];
+  const bool named = operand.source == Source::kAccess && !args.leaf.accesses[operand.index].name.empty();
+  return named ? std::string(args.leaf.accesses[operand.index].name) : "the tensor";
+}
+
+void RaiseIndexFault(const WholeArgs& args, int64_t index, const std::string& text) {
   const program::OpInfo* info = program::FindOperation(args.op.code);
-  std::string name(info == nullptr ? "operation" : info->name);
-  if (name.front() == '_') name.erase(0, 1);
   Fault fault;
   fault.kind = program::FaultKind::kBadIndex;
   fault.place = args.op.place;
   fault.value = index;
-  fault.text = name + "(): index " + std::to_string(index) + " is out of range for dim " + std::to_string(dim) +
-               " of " + (args.leaf.subject.empty() ? "the tensor" : args.leaf.subject) + ", which has " +
-               std::to_string(extent) + " elements there";
+  fault.text = std::string(info == nullptr ? "operation" : info->shown()) + "(): " + text;
   args.fault.Raise(std::move(fault));
+}
+
+bool IndexFault(const WholeArgs& args, int64_t index, int dim, int64_t extent) {
+  RaiseIndexFault(args, index,
+                  "index " + std::to_string(index) + " is out of range for dim " + std::to_string(dim) + " of " +
+                      SubjectOf(args, 0) + ", which has " + std::to_string(extent) + " elements there");
   return false;
 }
 

@@ -36,6 +36,10 @@ struct WholeArgs {
   std::array<double, program::kMaxOperands> numbers = {};  // inputs that are numbers
 };
 
+// The name of an input, for faults.
+std::string SubjectOf(const WholeArgs& args, size_t input);
+// "<operation>(): <text>".
+void RaiseIndexFault(const WholeArgs& args, int64_t index, const std::string& text);
 // "gather(): index 7 is out of range for dim 1 of x, which has 5 elements there". Always false.
 bool IndexFault(const WholeArgs& args, int64_t index, int dim, int64_t extent);
 inline bool CheckIndex(const WholeArgs& args, int64_t index, int dim, int64_t extent) {
