@@ -73,8 +73,8 @@ class LeafValidator {
   bool HasOwnExtents() const {
     if (leaf_.ops.size() != 1) return false;
     const OpCode code = leaf_.ops[0].code;
-    return code == OpCode::kGather || ChoosesSlices(code) || code == OpCode::kScatter ||
-           code == OpCode::kIndexAdd || code == OpCode::kIndexPut || code == OpCode::kBytes;
+    return code == OpCode::kGather || ChoosesSlices(code) || code == OpCode::kScatter || code == OpCode::kIndexAdd ||
+           code == OpCode::kIndexPut || code == OpCode::kBytes;
   }
 
   Status CheckExtents(const std::vector<int64_t>& extents) const {

@@ -16,6 +16,7 @@ from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import static_int
 
 if TYPE_CHECKING:
+    from pypto.frontend.tensor import Tensor
     from pypto.frontend.tracing.tracer import Trace
 
 # Modes of `cast` (CastMode).
@@ -60,24 +61,26 @@ def counted(trace: Trace, dtype: int, exprs: list[int]) -> list[int]:
     return [*exprs[:-1], trace.constant(2 * int(trace.builder.expr_value(exprs[-1]) or 0))]
 
 
-def unpacked(x: Any) -> Any:
+def unpacked(x: Tensor) -> Tensor:
     """The elements of a packed tensor in INT32 or FP32."""
     return _cast(x, DataType.DT_INT32 if x.dtype == DataType.DT_INT4 else DataType.DT_FP32)
 
 
-def repacked(x: Any, dtype: DataType) -> Any:
+def repacked(x: Tensor, dtype: DataType) -> Tensor:
     """What was unpacked in the packed dtype again: INT4 wraps, FP4 is rounded to even and clamped."""
     return _cast(x, dtype)
 
 
-def _cast(x: Any, dtype: DataType) -> Any:
+def _cast(x: Tensor, dtype: DataType) -> Tensor:
     """Casts of packed tensors take one dim more than they have: of whole ones with five, leading dims are one."""
     part = _parts()
     shape = list(x.static_shape("cast()"))
     if x.dim < 5 or [static_int(extent) for extent in x.valid_shape] != shape:
-        return part["cast"](x, dtype)
+        result: Tensor = part["cast"](x, dtype)
+        return result
     flat = part["reshape"](x, [math.prod(shape[:-1]), shape[-1]])
-    return part["reshape"](part["cast"](flat, dtype), shape)
+    whole: Tensor = part["reshape"](part["cast"](flat, dtype), shape)
+    return whole
 
 
 def int4_widened(x: Any) -> Any:
