@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto import _core
 from pypto.frontend import foreign
-from pypto.frontend.kernels.arrays import is_array, kind_name
+from pypto.frontend.kernels.arrays import is_array, is_constant, kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.refused import NOT_CONCRETE, NoIntegerOperators, invalid_type
 from pypto.frontend.tracing import tracer
@@ -28,9 +28,11 @@ class SatStatus(enum.Enum):
 
 
 def as_int(value: Any) -> int | None:
-    """A plain integer (also of numpy), or None; bool counts as an integer."""
+    """A plain integer (also of numpy), or None; bool counts as an integer, a dtype or mode of pypto does not."""
+    if type(value) is int:
+        return value
     if isinstance(value, int):
-        return int(value)
+        return None if is_constant(value) else int(value)
     if isinstance(value, SymbolicScalar | float | complex) or not hasattr(type(value), "__index__"):
         return None
     try:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+import numbers
 import struct
 from collections.abc import Sequence
 from typing import Any
 
 from pypto.dtypes import DataType, to_dtype
 from pypto.frontend.floats import FloatScalar
-from pypto.frontend.kernels.arrays import kind_name
+from pypto.frontend.kernels.arrays import is_constant, kind_name
 from pypto.frontend.places import trace_error
 from pypto.frontend.symbolic import INT64_MAX, INT64_MIN, SymbolicScalar, as_int, check_trace, static_int, to_expr
 from pypto.frontend.tensor import Tensor
@@ -26,7 +27,9 @@ class Element:
 
     def __init__(self, dtype: DataType, value: float) -> None:
         self.dtype = to_dtype(dtype, "Element()")
-        self.value = value
+        if is_constant(value) or not isinstance(value, numbers.Real):
+            raise trace_error(TypeError, f"Element(): the value is an int or a float, got {kind_name(value)}")
+        self.value: float = value
 
     def rounded(self) -> float:
         """The value as its dtype holds it."""
@@ -97,6 +100,8 @@ def to_scalar(value: Any, what: str) -> Any:
     """A number as a float; one that is known in a launch only as it is."""
     if isinstance(value, SymbolicScalar | FloatScalar):
         return value
+    if is_constant(value):
+        raise trace_error(TypeError, f"{what} is a number, got {kind_name(value)}")
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -141,12 +141,13 @@ def pad(x: Any, pad: Any, mode: str = "constant", value: Any = 0) -> Tensor:
 def arange(start: Any = None, end: Any = None, step: Any = 1) -> Tensor:
     """start + i * step below `end`: INT32 when every argument is an int, else FP32; one bound is the end."""
     first, last = (0, start) if end is None else (0 if start is None else start, end)
-    if not all(isinstance(value, int | float) for value in (first, last, step)) or step == 0:
+    given = (first, last, step)
+    if any(as_int(value) is None and not isinstance(value, float) for value in given) or step == 0:
         raise trace_error(TypeError, "arange(): start, end and step are numbers, and step is not 0")
     count = math.ceil((last - first) / step)
     if count < 1:
         raise trace_error(ValueError, f"arange(): nothing lies between {first} and {last} in steps of {step}")
-    whole = all(as_int(value) is not None for value in (first, last, step))
+    whole = not any(isinstance(value, float) for value in given)
     dtype = DataType.DT_INT32 if whole else DataType.DT_FP32
     return emit("_arange", [first, step], dims=[count], dtype=int(dtype))
 

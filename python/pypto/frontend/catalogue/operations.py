@@ -125,6 +125,9 @@ def full(size: Any, value: Any, dtype: Any, *, valid_shape: Any = None) -> Tenso
 
 
 def _filled(what: str, size: tuple[Any, ...], dtype: Any, value: int) -> Tensor:
+    if dtype is None and size and isinstance(size[-1], DataType):
+        name = size[-1].name
+        raise trace_error(TypeError, f"{what}: extents are ints, got {name}. Instead: give it as dtype=pypto.{name}")
     shape = size[0] if len(size) == 1 and as_int(size[0]) is None else list(size)
     return full(shape, value, DataType.DT_FP32 if dtype is None else to_dtype_argument(dtype, what))
 

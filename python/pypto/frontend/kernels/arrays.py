@@ -4,6 +4,7 @@ changed."""
 from __future__ import annotations
 
 import contextlib
+import enum
 import sys
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -37,8 +38,15 @@ def is_array(value: Any) -> bool:
     return is_torch_tensor(value) or is_numpy_array(value)
 
 
+def is_constant(value: Any) -> bool:
+    """Whether it is a dtype or a mode of pypto, whose number is of no use to kernels."""
+    return isinstance(value, enum.Enum) and type(value).__module__.partition(".")[0] == "pypto"
+
+
 def kind_name(value: Any) -> str:
     """The type of a value, for errors; what to do about one of the host."""
+    if is_constant(value):
+        return f"{type(value).__name__}.{value.name}"
     name = type(value).__name__
     if not is_array(value):
         return name
