@@ -62,6 +62,19 @@ Status CheckHost(const char* what, const void* pointer) {
   return MakeStatus(StatusCode::kInvalidArgument, "%s: the host address is null", what);
 }
 
+// How errors name a raw copy and its end on the device.
+struct RawCopyNames {
+  const char* call;
+  const char* range;
+};
+
+Status CheckRawCopy(WorkerState& state, const RawCopyNames& names, const void* host, uint64_t address, int64_t bytes) {
+  PYPTO_RETURN_IF_ERROR(state.CheckUsable());
+  PYPTO_RETURN_IF_ERROR(CheckBytes(names.call, bytes));
+  PYPTO_RETURN_IF_ERROR(CheckHost(names.call, host));
+  return state.registry().CheckRange(names.range, address, static_cast<uint64_t>(bytes));
+}
+
 Status Upload(WorkerState* state, uint64_t destination, const void* source, uint64_t bytes) {
   const acl::aclError code = state->table().aclrtMemcpy(reinterpret_cast<void*>(destination), bytes, source, bytes,
                                                         acl_abi::kMemcpyHostToDevice);
@@ -115,29 +128,21 @@ Status Worker::Free(uint64_t address, const Interrupt& interrupt) {
 Status Worker::CopyTo(uint64_t destination, const void* source, int64_t bytes, const Interrupt& interrupt) {
   const WorkerEntry entry(*this, interrupt);
   PYPTO_RETURN_IF_ERROR(entry.status());
-  PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
-  PYPTO_RETURN_IF_ERROR(CheckBytes("copy_to", bytes));
-  PYPTO_RETURN_IF_ERROR(CheckHost("copy_to", source));
-  const auto size = static_cast<uint64_t>(bytes);
-  PYPTO_RETURN_IF_ERROR(state_->registry().CheckRange("copy_to: the destination", destination, size));
+  PYPTO_RETURN_IF_ERROR(CheckRawCopy(*state_, {"copy_to", "copy_to: the destination"}, source, destination, bytes));
   PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy(interrupt));
   const acl::ContextScope scope(state_->table(), state_->session().context());
   PYPTO_RETURN_IF_ERROR(scope.status());
-  return Upload(state_.get(), destination, source, size);
+  return Upload(state_.get(), destination, source, static_cast<uint64_t>(bytes));
 }
 
 Status Worker::CopyFrom(void* destination, uint64_t source, int64_t bytes, const Interrupt& interrupt) {
   const WorkerEntry entry(*this, interrupt);
   PYPTO_RETURN_IF_ERROR(entry.status());
-  PYPTO_RETURN_IF_ERROR(state_->CheckUsable());
-  PYPTO_RETURN_IF_ERROR(CheckBytes("copy_from", bytes));
-  PYPTO_RETURN_IF_ERROR(CheckHost("copy_from", destination));
-  const auto size = static_cast<uint64_t>(bytes);
-  PYPTO_RETURN_IF_ERROR(state_->registry().CheckRange("copy_from: the source", source, size));
+  PYPTO_RETURN_IF_ERROR(CheckRawCopy(*state_, {"copy_from", "copy_from: the source"}, destination, source, bytes));
   PYPTO_RETURN_IF_ERROR(state_->WaitIdleIfBusy(interrupt));
   const acl::ContextScope scope(state_->table(), state_->session().context());
   PYPTO_RETURN_IF_ERROR(scope.status());
-  return Download(state_.get(), destination, source, size);
+  return Download(state_.get(), destination, source, static_cast<uint64_t>(bytes));
 }
 
 Result<TensorRef> Worker::AllocTensor(std::span<const int64_t> shape, program::DType dtype, const HostTensorView* init,
